@@ -17,8 +17,9 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
 from .emit import candidates
+from .emit.memory import memory
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, byte_vectors, layout, printer as loops_text, tile_regions
+from .loops import attention, byte_vectors, layout, printer as loops_text, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.fuse import fuse
 from .loops.fused import Fused
@@ -58,13 +59,14 @@ class Compiled:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference: as of `run`.
-    choose: the schedules of contractions."""
+    """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small: as of
+    `run`. choose: the schedules of contractions."""
 
     name: str
     plain: bool
     relaxed: bool
     with_reference: bool
+    small: bool
     choose: Choose
 
 
@@ -219,6 +221,18 @@ def _narrow(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return narrow(form, state.target.narrow) if state.target.narrow else form
 
 
+def _stripes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    if not asked.small or unit.separate or not state.target.tiles:
+        return form
+
+    def arena(trial: Fused) -> int:
+        """Without scratch of contractions, whose schedules take long to choose."""
+        kernels = schedule(_tile(trial, unit, state, asked), state.target)
+        planned = plan(_bytes(kernels, unit, state, asked), state.target)
+        return memory(planned).bound(state.target.threads, f"the arena of {unit.entry}")
+    return stripes.smallest(form, arena)
+
+
 def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return tile_regions.form(form, state.target) if state.target.tiles and not unit.separate else form
 
@@ -247,6 +261,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("fuse", LOOPS, _fuse),
     _each("attention", _attention),                  # for GPUs, before narrow, which makes its operands short
     _each("narrow", _narrow),
+    _each("stripes", _stripes),                      # before tile, which takes the kernels that are left
     _each("tile", _tile),                            # before schedule, which renames the variables that chains share
     _each("schedule", lambda form, unit, state, asked: schedule(form, state.target)),
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
@@ -260,14 +275,15 @@ NAMES = ("capture", *(p.name for p in PASSES))
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
-        taps: tuple[str, ...] = (), choose: Choose | None = None, relaxed: bool = False) -> Compiled:
+        taps: tuple[str, ...] = (), choose: Choose | None = None, relaxed: bool = False,
+        small: bool = False) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
     loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
     is not fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose results become outputs
     (graph/tap.py). choose: the schedules of contractions; None: the cost model does. relaxed: sums may be taken in
-    other orders (docs/numerics.md)."""
-    asked = Asked(name, plain, relaxed, with_reference,
+    other orders (docs/numerics.md). small: stripes make the arena smaller, where they can (loops/stripes.py)."""
+    asked = Asked(name, plain, relaxed, with_reference, small,
                   choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)))
     try:
         captured = _declare(parse_module(text, name), sizes)

@@ -87,6 +87,8 @@ with tempfile.TemporaryDirectory() as place:
           "hint: `tensor-compile profile` has --from; see tensor-compile build --help")
     fails("a level of optimization for a GPU", run(folder, "--optimize", "size", "--target", "cuda"), 2,
           "--optimize does not go with --target cuda")
+    fails("stripes on a GPU", run(folder, "--memory", "small", "--target", "cuda"), 2,
+          "--memory small does not go with --target cuda")
     fails("other sums on a GPU", run(folder, "--numerics", "relaxed", "--target", "cuda"), 2,
           "--numerics relaxed does not go with --target cuda")
     fails("no model", subprocess.run([*TOOL, "build"], capture_output=True, text=True), 2, "MODEL.c")

@@ -49,13 +49,14 @@ def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:6
     return parse_module("\n".join(head) + "\n\n" + body, "m.tcg")
 
 
-def program_of(module, name: str, fused: bool = True, check: bool = True, target: targets.Target = TARGET):
-    """(function before layout, program)."""
+def program_of(module, name: str, fused: bool = True, check: bool = True, target: targets.Target = TARGET,
+               form=lambda joined: joined):
+    """(function before layout, program). form: what is done to the kernels that fusion made."""
     module = inline(module)
     function = module.functions[name]
     laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
     lowered = lower.lower(laid_out.functions[name], laid_out, TARGET)
-    joined = fuse.fuse(lowered, separate=not fused)
+    joined = form(fuse.fuse(lowered, separate=not fused))
     tiled = tile_regions.form(joined, target) if fused else joined
     if check:
         verify_loops.verify(lowered)
@@ -94,10 +95,10 @@ def physical(buffer, dims: dict, t: Tensor) -> list:
 
 
 def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False, fused: bool = True,
-            backwards: bool = False, below: int = 5, target: targets.Target = TARGET):
+            backwards: bool = False, below: int = 5, target: targets.Target = TARGET, form=lambda joined: joined):
     """(difference or "", program, bytes that each kernel moved)."""
     rng = random.Random(seed)
-    function, program = program_of(module, name, fused, target=target)
+    function, program = program_of(module, name, fused, target=target, form=form)
     dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
     concrete = lambda t: tuple(d.evaluate(dims) for d in t.shape)
     inputs = {p.attrs["name"]: random_tensor(rng, p.types[0].dtype, concrete(p.types[0]), extreme, below)

@@ -77,10 +77,12 @@ class _Memory:
         other = {a: b, b: a}
         self.arena = {key: (other.get(tag, tag), value) for key, (tag, value) in self.arena.items()}
 
-    def forget(self) -> None:
-        """What a tile handed on is gone."""
+    def forget(self) -> dict:
+        """What a tile handed on is gone: that."""
         kinds = {name: b.kind for name, b in self.program.buffers.items()}
+        gone = {key: held for key, held in self.arena.items() if kinds[held[0]] == "tile"}
         self.arena = {key: held for key, held in self.arena.items() if kinds[held[0]] != "tile"}
+        return gone
 
     def key(self, name: str, address: int):
         if name not in self.base:
@@ -219,15 +221,35 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
                     iteration(item)
             elif isinstance(item, Tiles):
                 starts = [range(0, a.size.evaluate(dims), a.block) for a in item.axes]
+                before = None
                 for at in sorted(product(*starts), reverse=backwards):
                     for a, start in zip(item.axes, at):
                         memory.dims[a.start] = start
                         if a.count is not None:
                             memory.dims[a.count] = min(a.block, a.size.evaluate(dims) - start)
-                    memory.forget()
+                    kept = memory.forget()
+                    goes_on = before == (*at[:-1], at[-1] - item.axes[-1].block)
+                    for w in item.windows:
+                        window(w, kept if goes_on else {})
+                    before = at
                     items(item.body)
             else:
                 counts.append(_kernel(memory, item.kernel, backwards))
+
+    windows = {}
+
+    def window(w, kept) -> None:
+        """The rows that the tile before computed stay; what positions beside them held is gone."""
+        first, end, size = (e.evaluate(memory.dims) for e in (w.first, w.end, w.size))
+        low, high = max(first, 0), min(end, size)
+        was, begin = windows.get(w.buffer, (0, 0)) if kept else (0, low)
+        begin = max(begin, low)
+        step = program.buffers[w.buffer].strides[w.dim].evaluate(dims)
+        for address in range((low - first) * step, (begin - first) * step):
+            memory.arena[memory.key(w.buffer, address)] = kept[memory.key(w.buffer, address + (first - was) * step)]
+        windows[w.buffer] = first, max(high, begin)
+        for s, value in zip(w.symbols, (begin, begin - first, max(0, high - begin))):
+            memory.dims[s] = value
 
     def iteration(loop: Loop) -> None:
         items(loop.body)

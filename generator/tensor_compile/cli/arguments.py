@@ -143,6 +143,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "alone are one function, and all products share two micro-kernels; bits are the same "
                             "(default: speed)")
 
+    group.add_argument("--memory", choices=("fast", "small"), default="fast",
+                       help="small: convolutions and pooling run some rows at a time, one behind the other, where that "
+                            "makes the arena smaller, even if the call then takes longer; bits are the same (default: "
+                            "fast)")
+
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
                        help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
@@ -307,6 +312,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
     if args.numerics != "exact" and args.backend == "cuda":
         raise UsageError("--numerics relaxed does not go with --target cuda")
+    if args.memory != "fast" and args.backend != "c":
+        raise UsageError(f"--memory {args.memory} does not go with --target {args.backend}")
     if args.optimize != "speed" and args.backend == "cuda":
         raise UsageError("--optimize does not go with --target cuda")
     dims = [name for name, _ in args.specialize]
@@ -332,7 +339,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         weights_file=place("weights_file", Path(obj).with_suffix(".weights")), backend=args.backend,
         emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, numerics=args.numerics, target_file=target_file,
-        precision=args.precision, optimize=args.optimize, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        precision=args.precision, optimize=args.optimize,
+        memory=args.memory, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,

@@ -93,7 +93,8 @@ def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | No
     compiled = pipeline.run(text, passes.shown, target, dict(passes.specialize), verify=passes.verify,
                             dump=dump if passes.dump_after else None, plain=backends.find(passes.backend).plain,
                             with_reference=passes.with_reference, taps=passes.taps,
-                            choose=tuning.schedule if tuning else None, relaxed=passes.numerics == "relaxed")
+                            choose=tuning.schedule if tuning else None, relaxed=passes.numerics == "relaxed",
+                            small=passes.memory == "small")
     for printed in dumped:
         print(printed, end="")
     return compiled

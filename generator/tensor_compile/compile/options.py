@@ -68,12 +68,13 @@ class Recording(Work, Subject):
 @dataclass(frozen=True)
 class Passes(Subject):
     """What the passes make. specialize: by dim, replacing what the model declares; taps: regions whose results are
-    outputs, too. numerics: exact or relaxed."""
+    outputs, too. numerics: exact or relaxed. memory: fast or small."""
 
     _: KW_ONLY
     backend: str = "c"
     with_reference: bool = False
     numerics: str = "exact"
+    memory: str = "fast"
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
     taps: tuple[str, ...] = ()
     dump_after: str = ""

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
-    Loop, LoopNestKernel, Program, regions, Step, Tiles
+    Loop, LoopNestKernel, Program, regions, Step, Tiles, Window
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
 from ..symbolic import Expr
@@ -134,16 +135,22 @@ class StepsWriter:
         """Each thread takes contiguous shares of the tiles, the last axis innermost, and is a team of one within."""
         c, dim = self.function.c, self.function.dim
         used = {s for step in leaves([tiles]) for s in step.kernel.dims}
+        used |= {s for w in tiles.windows for e in (w.first, w.end) for s in e.symbols()}
         count = " * ".join(f"(tc_index)({c(a.blocks)})" for a in tiles.axes)
         self.put(f"{{ /* {_comment(tiles.label)}: tiles */")
         self.depth += 1
-        if self.piecewise:
+        for i, _ in enumerate(tiles.windows):
+            self.put(f"tc_window window{i} = {{0, 0}};")
+        piecewise = self.piecewise and not tiles.windows   # at each piece the rows of all windows are computed again
+        if piecewise:
             self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {self.work(tiles_work(tiles))});",
                      "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
             self.depth += 1
             self.put(f"tc_share({count}, pieces.piece, pieces.count, &tile, &end);")
         else:
             self.put("tc_index tile, end;", f"tc_share({count}, thread, threads, &tile, &end);")
+        if tiles.windows:
+            self.put(f"const tc_index start = tile, blocks = {c(tiles.axes[-1].blocks)};")
         self.put("for (; tile < end; ++tile) {")
         self.depth += 1
         self.put("tc_index left = tile;", "(void)left;")
@@ -161,16 +168,31 @@ class StepsWriter:
                          f"{a.block};")
             if i:
                 self.put(f"left /= {c(a.blocks)};")
+        for i, w in enumerate(tiles.windows):
+            self.window(i, w, tiles)
         self.within = True
         self.items(tiles.body)
         self.within = False
         self.depth -= 1
         self.put("}")
-        if self.piecewise:
+        if piecewise:
             self.depth -= 1
             self.put("}")
         self.depth -= 1
         self.put("}")
+
+    def window(self, number: int, w: Window, tiles: Tiles) -> None:
+        """Moves the rows that are needed again to the front, and says which ones are computed."""
+        c, dim = self.function.c, self.function.dim
+        step, parameter, b = next((i, j, b) for i, s in enumerate(leaves([tiles]))
+                                  for j, b in enumerate(s.kernel.params) if b.name == w.buffer)
+        rows = self.tile_scratch(self.step + step, parameter, b)
+        row = b.strides[w.dim] * DTYPES[b.dtype].bytes
+        begin, at, count = map(dim, w.symbols)
+        self.put(f"const tc_index {begin} = tc_window_begin(&window{number}, {rows}, {c(row)}, "
+                 f"tile > start && tile % blocks, {c(w.first)}, {c(w.end)}, {c(w.size)});",
+                 f"const tc_index {at} = {begin} - window{number}.first, {count} = window{number}.high - {begin};",
+                 f"(void){begin}, (void){at}, (void){count};")
 
     def condition(self, name: str) -> str:
         return f"*(const unsigned char *)({self.pointer(self.program.buffers[name])})"
@@ -228,8 +250,13 @@ class StepsWriter:
 
     def scratch(self, step: int, parameter: int, b: Buffer) -> str:
         """The first thread's, from which a kernel steps to its own; in tiles the thread's."""
+        if self.within:
+            return self.tile_scratch(step, parameter, b)
+        return f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+
+    def tile_scratch(self, step: int, parameter: int, b: Buffer) -> str:
         first = f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
-        return f"{first} + (uint64_t)thread * tc_round({self.function.c(buffer_bytes(b))})" if self.within else first
+        return f"{first} + (uint64_t)thread * tc_round({self.function.c(buffer_bytes(b))})"
 
     def temp(self, name: str) -> str:
         kind, value = self.where.temp[name]

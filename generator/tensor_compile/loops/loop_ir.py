@@ -431,6 +431,37 @@ class Axis:
         return (self.start,) if self.count is None else (self.start, self.count)
 
 
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a tensor that a tile hands on, a stripe: rows `first` to `end`-1 (of the symbols of the axes), as far as
+    they are among `size`. Row `first` is at position 0 of dim `dim` of `buffer`, whatever exists of it.
+
+    A thread that goes on to the next block of the last axis keeps the rows that it needs again: they move to the front.
+    The others are computed: `count` rows from row `begin` on, which is position `at`.
+    """
+
+    buffer: str
+    dim: int
+    begin: Sym
+    at: Sym
+    count: Sym
+    first: Expr
+    end: Expr
+    size: Expr
+
+    @staticmethod
+    def of(name: str, buffer: Buffer, dim: int, first: Expr, end: Expr, size: Expr) -> Window:
+        """A window whose symbols are named after `name`."""
+        height = buffer.shape[dim].value
+        count = Sym(f"{name}n", 0, wrap(min(height, size.value) if size.is_const else height), is_dim=True)
+        return Window(buffer.name, dim, Sym(name, 0, size - sym(count), is_dim=True),
+                      Sym(f"{name}at", 0, height - sym(count), is_dim=True), count, first, end, size)
+
+    @property
+    def symbols(self) -> tuple[Sym, ...]:
+        return (self.begin, self.at, self.count)
+
+
 @dataclass(slots=True)
 class Tiles:
     """`body` once for every combination of blocks of the axes: a tile. The team shares the tiles; of each, one thread
@@ -440,6 +471,7 @@ class Tiles:
     elements of all other buffers, and none loads what another tile stores.
     growing: later blocks of the last axis have more work; threads take blocks from both ends in turn, so that equal
     numbers of tiles are equal shares.
+    windows: of kernels that make rows which several blocks of the last axis need, the kernels in order.
     barrier: one stands before the first tile.
     """
 
@@ -447,6 +479,7 @@ class Tiles:
     axes: tuple[Axis, ...]
     body: list[Element]
     growing: bool = False
+    windows: tuple[Window, ...] = ()
 
     @property
     def stores(self) -> tuple[Store, ...]:
@@ -457,7 +490,8 @@ class Tiles:
     @property
     def symbols(self) -> tuple[Sym, ...]:
         """What kernels inside may have among their dims."""
-        return tuple(s for axis in self.axes for s in axis.symbols)
+        return tuple(s for axis in self.axes for s in axis.symbols) + tuple(
+            s for window in self.windows for s in window.symbols)
 
 
 Region = Loop | Branch | Tiles

@@ -180,16 +180,18 @@ class _Parser:
 
     def tiles(self, line: ItemLine, unit: Declarations) -> Tiles:
         label, axes, growing = line.string(), line.many(line.axis), line.accept("growing")
+        line.names.update({s.name: s for a in axes for s in a.symbols})
+        windows = line.many(line.window) if line.accept("windows") else ()
         line.expect("{")
         line.end()
         around, self.barrier = self.barrier, None
-        names = [s.name for a in axes for s in a.symbols]
-        if len(set(names)) < len(names):
+        symbols = [s for a in axes for s in a.symbols] + [s for w in windows for s in w.symbols]
+        if len({s.name for s in symbols}) < len(symbols):
             raise line.error("one variable is named twice")
-        body, last = self.inside(unit, "tiles", *(s for a in axes for s in a.symbols))
+        body, last = self.inside(unit, "tiles", *symbols)
         last.end()
         self.barrier = around
-        return Tiles(label, axes, body, growing)
+        return Tiles(label, axes, body, growing, windows)
 
     # -- declarations
     def dim(self, line: ItemLine, unit: Declarations) -> None:

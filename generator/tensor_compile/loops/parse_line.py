@@ -9,7 +9,7 @@ from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fused import Fused
-from .loop_ir import Arena, Axis, Element, Program, RowSort, Store
+from .loop_ir import Arena, Axis, Element, Program, RowSort, Store, Window
 from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
     Sorted
 from .lower import LoweredFunction
@@ -129,6 +129,28 @@ class ItemLine(Line):
         if any(s.name in self.names for s in axis.symbols):
             raise self.error(f"{name} is the name of a dim or of a loop around this one")
         return axis
+
+    def window(self) -> Window:
+        """NAME in BUFFER dim NUMBER from FIRST to END of SIZE."""
+        name = self.word("a window of tiles")
+        self.expect("in")
+        buffer = self.buffer()
+        dim = self.setting_of("dim")
+        self.expect("from")
+        first = self.dim()
+        self.expect("to")
+        end = self.dim()
+        self.expect("of")
+        if not 0 <= dim < len(buffer.shape) or not buffer.shape[dim].is_const:
+            raise self.error(f"{buffer.name} has no dim {dim} of a constant size")
+        window = Window.of(name, buffer, dim, first, end, self.dim())
+        if any(s.name in self.names for s in window.symbols):
+            raise self.error(f"{name} is the name of a dim or of a loop around this one")
+        return window
+
+    def setting_of(self, name: str) -> int:
+        self.expect(name)
+        return self.integer()
 
     def loop_settings(self) -> dict[str, Any]:
         carried = tuple(b.name for b in self.many(self.buffer)) if self.accept("carried") else ()

@@ -63,7 +63,10 @@ def _items(items: list[Element], names: tuple[Sym, ...]) -> list[str]:
         elif isinstance(item, Tiles):
             axes = ", ".join(f"{a.start.name} by {a.block} of {_expr(a.size)}" for a in item.axes)
             growing = " growing" if item.growing else ""
-            out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}){growing} {{",
+            windows = ", ".join(f"{w.begin.name} in {quote(w.buffer)} dim {w.dim} from {_expr(w.first)} to "
+                                f"{_expr(w.end)} of {_expr(w.size)}" for w in item.windows)
+            out += [*(["barrier"] if item.barrier else []), f"tiles {quote(item.label)} ({axes}){growing}" +
+                    (f" windows ({windows})" if windows else "") + " {",
                     *_inside(item.body, (*names, *item.symbols)), "}"]
         elif isinstance(item, Branch):
             out += [f"branch {quote(item.label)} on {quote(item.condition)}{_barrier(item)} {{",
@@ -128,8 +131,9 @@ def _dims(buffers: dict[str, Buffer], items: list[Element], more: tuple[Sym, ...
     for region in regions(items):
         if isinstance(region, Loop) and region.iteration is not None:
             symbols |= extent(region.iteration).symbols()
-        for axis in region.axes if isinstance(region, Tiles) else ():
-            symbols |= axis.size.symbols()
+        if isinstance(region, Tiles):
+            for size in (*(a.size for a in region.axes), *(w.size for w in region.windows)):
+                symbols |= size.symbols()
     for item in leaves(items):
         for e in _asked(item.kernel if isinstance(item, Step) else item):
             symbols |= e.symbols()

@@ -10,13 +10,13 @@ from __future__ import annotations
 from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
-from ..symbolic import Expr, Sym, is_nonnegative, sym
+from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import Axis, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
 from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
-from .scalars import empty, guarded_loads
+from .scalars import empty, extent, guarded_loads
 
 
 def stores(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
@@ -165,11 +165,12 @@ def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: l
 def _all_blocks(axis: Axis, index: tuple[Expr, ...], variables: tuple[Sym, ...]) \
         -> tuple[tuple[Expr, ...], tuple[Sym, ...]]:
     """The index over all tiles along the axis: with one variable for the axis' points where a variable of the kernel
-    walks those of a block, else with one more for the number of the block."""
+    walks those of a block (and what is within them), else with one more for the number of the block."""
     for v in variables:
-        if v.hi == axis.points - 1:
-            whole = Sym(v.name, 0, axis.size - 1)
-            walked = tuple(e.substitute({v: sym(whole) - sym(axis.start)}) for e in index)
+        within = exact_div(extent(v), axis.points) if v.hi is not None else None
+        if within is not None:
+            whole = Sym(v.name, 0, axis.size * within - 1)
+            walked = tuple(e.substitute({v: sym(whole) - sym(axis.start) * within}) for e in index)
             if not any(axis.start in e.symbols() for e in walked):
                 return walked, (*(w for w in variables if w is not v), whole)
     number = Sym(axis.start.name, 0, axis.blocks - 1)

@@ -193,8 +193,13 @@ def _work(value: Scalar) -> int:
 
 def _known(e: Expr) -> int:
     """The value, dynamic dims guessed."""
-    return e.value if e.is_const else e.evaluate({s: max(s.lo, min(UNKNOWN, s.hi if isinstance(s.hi, int) else UNKNOWN))
-                                                  for s in e.symbols()})
+    return e.value if e.is_const else e.evaluate({s: max(s.lo, min(UNKNOWN, most(s))) for s in e.symbols()})
+
+
+def most(s: Sym) -> int:
+    """Its upper end, where that is a number."""
+    end = s.hi.value if isinstance(s.hi, Expr) and s.hi.is_const else s.hi
+    return end if isinstance(end, int) else UNKNOWN
 
 
 def _contraction(kernel: ContractionKernel, buffers: dict[str, Buffer]) -> ContractionKernel:

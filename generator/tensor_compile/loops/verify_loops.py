@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from ..symbolic import Expr, holds, is_nonnegative
+from ..symbolic import Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
 from .fused import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
+    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles, \
+    Window
 from .products import F32
 from .scalar_ir import Buffer, Scalar
 from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space
@@ -94,11 +95,30 @@ class _Checker:
             return
         if any(item.barrier for item in tiles.body):
             self.problems.append(f"{tiles.label}: a barrier within tiles, which threads run as they come")
+        for w in tiles.windows:
+            self.window(tiles, w)
         inside, self.in_tiles = written - own, True
         self.items(tiles.body, inside, leaf)
         self.in_tiles = False
         written |= inside - own
         self.problems += races.between_tiles(self.buffers, tiles.axes, [step.kernel for step in tiles.body])
+
+    def window(self, tiles: Tiles, w: Window) -> None:
+        """What a tile stores into the window are the rows that it has not from the one before: one kernel's."""
+        b = self.buffers[w.buffer]
+        if b.kind != "tile" or any(b.shape[d] != 1 for d in b.order[:b.order.index(w.dim)]):
+            self.problems.append(f"{tiles.label}: rows of {b.name} are no window of tiles")
+        for e in (w.first, w.end):
+            step = e.coefficient(tiles.axes[-1].start)
+            if step is None or not step.is_const or step.value < 1:
+                self.problems.append(f"{tiles.label}: {e} is no row of {b.name} that a block begins with")
+        makers = [item.kernel for item in tiles.body if any(s.buffer == b.name for s in item.kernel.stores)]
+        if len(makers) != 1:
+            self.problems.append(f"{tiles.label}: {len(makers)} kernels store rows of {b.name}")
+        for s, variables in (pair for k in makers for pair in races.stores(k) if pair[0].buffer == b.name):
+            row, there = s.index[w.dim] - sym(w.at), lasts(variables)
+            if not (holds(row, there) and holds(sym(w.count) - 1 - row, there)):
+                self.problems.append(f"{tiles.label}: stores other rows of {b.name} than its window has not")
 
     def decision(self, region: Loop | Branch, written: set[str]) -> None:
         b = self.buffers[region.condition]

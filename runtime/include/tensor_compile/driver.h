@@ -259,6 +259,29 @@ static inline tc_index tc_either_end(tc_index i, tc_index n)
     return i % 2 ? n - 1 - i / 2 : i / 2;
 }
 
+/* A stripe of rows that a tile hands on: row `first` is in front; rows below `high` have been computed. */
+typedef struct tc_window {
+    tc_index first, high;
+} tc_window;
+
+/* Of `size` rows, those from `first` to `end`-1 are needed, as far as there are any; each has `bytes`. Where the tile goes on from
+ * the one before, rows that it left are moved to where they are now. The first row that is to be computed; w->high is
+ * behind the last one. */
+static inline tc_index tc_window_begin(tc_window *w, unsigned char *rows, tc_index bytes, int goes_on, tc_index first,
+                                       tc_index end, tc_index size)
+{
+    const tc_index low = first > 0 ? first : 0, high = end < size ? end : size;
+    tc_index begin = low;
+    if (goes_on && w->high > low) {
+        begin = w->high;
+        __builtin_memmove(rows + (low - first) * bytes, rows + (low - w->first) * bytes,
+                          (size_t)((begin - low) * bytes));
+    }
+    w->first = first;
+    w->high = high > begin ? high : begin;
+    return begin;
+}
+
 /* A barrier of all threads of the call. What each wrote before is seen by all after. */
 void tc_barrier(tc_frame *frame, tc_index threads);
 

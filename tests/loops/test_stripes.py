@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stripes: chains of convolutions and pooling, some rows at a time, give the bits of the direct evaluation. Backwards,
+each tile computes all rows that it needs; forwards, it goes on with those of the tile before."""
+from harness import compare, module_of
+from tap import done, equal, raises
+from tensor_compile.graph.errors import ParseError
+from tensor_compile.loops.loop_ir import Tiles, regions
+from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.printer import print_unit
+from tensor_compile.loops.stripes import chains, striped
+from tensor_compile.loops.verify_loops import LoopError, verify
+
+LOC = 'loc("m.c":1)'
+
+
+class Image:
+    """The graph of a function of one image, layer by layer."""
+
+    def __init__(self, batch: str, channels: int, tall: int, wide: int):
+        self.batch, self.channels, self.tall, self.wide = batch, channels, tall, wide
+        self.parameter = f'%0 "x" : {self.type} {LOC}'
+        self.lines: list[str] = []
+        self.weights: list[tuple[str, str]] = []
+        self.last, self.next = 0, 1
+
+    @property
+    def type(self) -> str:
+        return f"f32[{self.batch},{self.channels},{self.tall},{self.wide}]"
+
+    def put(self, text: str) -> int:
+        self.lines.append(f"%{self.next} = {text} {LOC}")
+        self.last, self.next = self.next, self.next + 1
+        return self.last
+
+    def shrink(self, size: int, stride: int, low: int, high: int, dilation: int = 1) -> None:
+        reach = (size - 1) * dilation + 1
+        self.tall, self.wide = ((n + low + high - reach) // stride + 1 for n in (self.tall, self.wide))
+
+    def conv(self, out: int, size: int = 1, stride: int = 1, low: int = 0, high: int = 0, groups: int = 1,
+             dilation: int = 1) -> "Image":
+        x, name = self.last, f"w{len(self.weights)}"
+        self.weights.append((name, f"f32[{out},{self.channels // groups},{size},{size}]"))
+        w = self.put(f'weight() {{name="{name}"}} : {self.weights[-1][1]}')
+        self.channels = out
+        self.shrink(size, stride, low, high, dilation)
+        self.put(f"convolution(%{x}, %{w}) {{stride=[{stride}, {stride}], low=[{low}, {low}], high=[{high}, {high}], "
+                 f"dilation=[{dilation}, {dilation}], groups={groups}}} : {self.type}")
+        return self
+
+    def depthwise(self, stride: int = 1, low: int = 1, high: int = 1, dilation: int = 1) -> "Image":
+        return self.conv(self.channels, 3, stride, low, high, self.channels, dilation)
+
+    def pool(self, size: int, stride: int, low: int = 0) -> "Image":
+        x = self.last
+        self.shrink(size, stride, low, low)
+        self.put(f"window_reduce(%{x}) {{op=max, size=[{size}, {size}], stride=[{stride}, {stride}], low=[{low}, {low}], "
+                 f"high=[{low}, {low}], dilation=[1, 1]}} : {self.type}")
+        return self
+
+    def add(self, other: int) -> "Image":
+        self.put(f"add(%{self.last}, %{other}) : {self.type}")
+        return self
+
+    def module(self):
+        body = "\n".join(f"  {line}" for line in (*self.lines, f'return "y" %{self.last} {LOC}'))
+        return module_of(f"function f({self.parameter}) entry {{\n{body}\n}}\n", dims=("n 1:4",),
+                         weights=tuple(self.weights))
+
+
+def in_stripes(block: int):
+    def form(joined):
+        return striped(joined, {c.key: (c, block) for c in chains(joined, joined.kernels)})
+    return form
+
+
+def check(name: str, image: Image, kernels: int, blocks: tuple[int, ...] = (1, 2, 3), extreme: bool = False):
+    """The program at the last number of rows a block."""
+    module = image.module()
+    for n in ((1, 3) if image.batch == "n" else (1,)):
+        for block in blocks:
+            for backwards in (False, True):
+                difference, program, _ = compare(module, "f", {"n": n}, backwards=backwards, form=in_stripes(block),
+                                                 seed=block, extreme=extreme)
+                equal(difference, "", f"{name}, {n} images, {block} rows a block{', backwards' if backwards else ''}")
+    found = [r for r in regions(program.steps) if isinstance(r, Tiles)]
+    equal([len(t.body) for t in found], [kernels], f"{name}: kernels of its region")
+    equal(print_unit(parse_unit(print_unit(program), name)), print_unit(program), f"{name}: read as it was printed")
+    return program
+
+
+check("an inverted residual", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3)
+check("with its sum", Image("1", 4, 6, 5).conv(8).depthwise().conv(4).add(0), 3, (2,), extreme=True)
+check("two rows further", Image("1", 4, 8, 6).conv(8).depthwise(2).conv(4), 3)
+check("odd sizes, two rows further", Image("1", 4, 9, 7).conv(8).depthwise(2).conv(4), 3)
+check("no padding above", Image("1", 4, 8, 5).conv(8).depthwise(2, 0, 1).conv(4), 3, (1, 2))
+check("a batch", Image("n", 3, 5, 4).conv(6).depthwise().conv(3), 3, (2,))
+check("a long chain", Image("1", 3, 9, 7).conv(4, 3, 2, 1, 1).depthwise().conv(6).depthwise(2).conv(4), 5, (1, 2))
+check("windows far apart", Image("1", 4, 9, 4).conv(4).depthwise(1, 2, 2, 2).conv(4), 3, (1, 2))
+check("more stride than window", Image("1", 4, 9, 4).conv(4).pool(1, 3).conv(4), 3, (1, 2))
+check("convolution and pooling", Image("n", 3, 8, 6).conv(4, 3, 1, 1, 1).pool(2, 2), 2, (1, 2))
+check("pooling with a border", Image("1", 3, 7, 5).conv(4, 3, 1, 1, 1).pool(3, 2, 1), 2, (1, 3))
+check("blocks larger than the image", Image("1", 4, 3, 3).conv(8).depthwise().conv(4), 3, (4,))
+program = check("stripes of one row", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3, (1,))
+tile = {b.name: b.shape[2].value for b in program.buffers.values() if b.kind == "tile"}
+equal(sorted(tile.values()), [1, 3], "one row of the last kernel needs three rows of the first")
+
+# -- mistakes
+GOOD = print_unit(program)
+for what, message, old, new in (
+        ("a row that the tile before computed", "stores other rows of %2 than its window has not", "+rows0at,", ","),
+        ("rows that no block begins with", "0 is no row of %2 that a block begins with", "from tile0-1", "from 0"),
+        ("channels before the rows", "rows of %2 are no window of tiles", 'tile "%2" : f32[1,8,3,5] order=[0, 2, 3, 1]',
+         'tile "%2" : f32[1,8,3,5]')):
+    assert old in GOOD, old
+    text = GOOD.replace(old, new, 1)
+    raises(LoopError, lambda: verify(parse_unit(text, "m")), message, what)
+for what, message, old, new in (
+        ("a dim that is not there", "%2 has no dim 4 of a constant size", 'in "%2" dim 2', 'in "%2" dim 4'),
+        ("a name of the axis", "tile0 is the name of a dim or of a loop around this one", "rows0 in", "tile0 in")):
+    text = GOOD.replace(old, new, 1)
+    raises(ParseError, lambda: parse_unit(text, "m"), message, what)
+done()
