@@ -22,17 +22,19 @@ from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .byte_products import ByteProductKernel, overwrites
 from .fused import Fused
-from .loop_ir import Arena, Branch, CheckKernel, Element, Kernel, leaves, Loop, LoopNestKernel, mapped, Program, \
-    Region, regions, Step, Tiles
-from .scalar_ir import Buffer, Load, Reduction
+from .loop_ir import Arena, Branch, CheckKernel, ContractionKernel, Element, Kernel, leaves, Loop, LoopNestKernel, \
+    mapped, Program, Region, regions, Step, Store, Tiles
+from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import loads, walk
 
 
 def plan(scheduled: Fused, target: Target) -> Program:
-    """The program of one variant. `target` is not asked yet: alignment is the same everywhere."""
+    """The program of one variant. On a GPU contractions overwrite nothing: one thread may load for the epilogue what
+    another one stores."""
     steps = mapped(scheduled.kernels, Step)
     lives = Lives(steps)
-    blocks, block_of = _blocks(scheduled, lives)
+    blocks, block_of = _blocks(scheduled, lives, (LoopNestKernel,) if target.apart else (LoopNestKernel,
+                                                                                         ContractionKernel))
     memory = Arena()
     arena.place(blocks, memory)
     _barriers(steps, memory, scheduled.buffers)
@@ -132,7 +134,9 @@ class Lives:
         return grew
 
 
-def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Block]]:
+def _blocks(scheduled: Fused, lives: Lives, overwriting: tuple[type[Kernel], ...]) \
+        -> tuple[list[Block], dict[str, Block]]:
+    """overwriting: the kernels that may take over the memory of what they read."""
     first, last = lives.first, lives.last
     blocks: list[Block] = []
     block_of: dict[str, Block] = {}
@@ -150,7 +154,7 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
             for x in whole.params if whole is not None and first[name] == i else ():
                 block = block_of.get(x.name)
                 if x.kind == "temp" and block is not None and last[x.name] == i and block.last == i \
-                        and bytes_of(x) == bytes_of(b) and whole is not None and in_place(whole, x, b):
+                        and bytes_of(x) == bytes_of(b) and isinstance(whole, overwriting) and in_place(whole, x, b):
                     host = block
                     break
             if host is None:
@@ -164,22 +168,28 @@ def _blocks(scheduled: Fused, lives: Lives) -> tuple[list[Block], dict[str, Bloc
 
 
 def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
-    """`out` may overwrite x point by point. Never in a contraction, whose template may hold sums in `out`."""
-    if not isinstance(kernel, LoopNestKernel):
-        return False
+    """`out` may overwrite x point by point: of x each point loads what it stores next, and nothing else. The sums of a
+    contraction never wait in `out`; what they are made of is read again for other points."""
     if isinstance(kernel, ByteProductKernel):
         if x is kernel.work:
             return False
         if overwrites(kernel, x, out):
             return True
+    if type(kernel) is ContractionKernel:
+        if any(y.buffer == x.name for y in loads(kernel.a, *kernel.b, *kernel.predicates)):
+            return False
+        phases: list[tuple[list[Scalar], tuple[Store, ...]]] = [([], kernel.stores)]
+    elif isinstance(kernel, LoopNestKernel):
+        phases = [([r.value for r in phase.reduces], phase.stores) for phase in kernel.phases]
+    else:
+        return False
     addresses = {out.address(s.index) for s in kernel.stores if s.buffer == out.name}
     if len(addresses) != 1:
         return False
     (address,) = addresses
     written = False
-    for phase in kernel.phases:
-        values = [r.value for r in phase.reduces]
-        for s in (None, *phase.stores):
+    for values, stores in phases:
+        for s in (None, *stores):
             if s is not None:
                 values = [s.value]
             for v in walk(*values):
