@@ -17,6 +17,7 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
 from .emit import candidates
+from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, printer as loops_text, stripes, tile_regions
@@ -60,7 +61,7 @@ class Compiled:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small: as of
-    `run`. choose: the schedules of contractions."""
+    `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's."""
 
     name: str
     plain: bool
@@ -68,6 +69,7 @@ class Asked:
     with_reference: bool
     small: bool
     choose: Choose
+    shapes: Shapes | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,8 +240,11 @@ def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 
 
 def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
-    alone = unit.separate or state.target.apart
-    return form if alone else with_schedules(form, state.target, asked.choose)
+    if unit.separate:
+        return form
+    if state.target.apart:
+        return with_shapes(form, asked.shapes) if asked.shapes else form
+    return with_schedules(form, state.target, asked.choose)
 
 
 def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
@@ -275,16 +280,17 @@ NAMES = ("capture", *(p.name for p in PASSES))
 
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
-        taps: tuple[str, ...] = (), choose: Choose | None = None, relaxed: bool = False,
-        small: bool = False) -> Compiled:
+        taps: tuple[str, ...] = (), choose: Choose | None = None, shapes: Shapes | None = None,
+        relaxed: bool = False, small: bool = False) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
     loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
     is not fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose results become outputs
-    (graph/tap.py). choose: the schedules of contractions; None: the cost model does. relaxed: sums may be taken in
-    other orders (docs/numerics.md). small: stripes make the arena smaller, where they can (loops/stripes.py)."""
+    (graph/tap.py). choose: the schedules of contractions, shapes: of a GPU's; None: the cost model does. relaxed: sums
+    may be taken in other orders (docs/numerics.md). small: stripes make the arena smaller, where they can
+    (loops/stripes.py)."""
     asked = Asked(name, plain, relaxed, with_reference, small,
-                  choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)))
+                  choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes)
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}

@@ -8,6 +8,8 @@
  *   FAKE_CUDA_FAIL     FUNCTION[:N[:CODE[+]]]: the Nth call (from 1) answers CODE (719); +: and so does all work from
  *                      then on, as on a device that is lost
  *   FAKE_CUDA_DEVICES  the number of devices (1)
+ *
+ * Its clock counts a microsecond for each thread of a launch.
  */
 #include "emulate.h"
 
@@ -45,6 +47,7 @@ std::map<uint64_t, size_t> memory;
 int depth;
 std::map<std::string, int> calls;
 int lost; /* what all work answers from now on */
+double threads_run;
 
 int entered(const char *name)
 {
@@ -91,6 +94,7 @@ int graphs; /* made and not destroyed */
 void run(const launched &one)
 {
     const char *order = getenv("FAKE_CUDA_ORDER");
+    threads_run += (double)one.blocks * one.threads;
     emulated_launch(one.function->call, one.parameters.data(), one.blocks, one.function->cluster, one.threads,
                     order && !strcmp(order, "reverse"));
 }
@@ -120,6 +124,47 @@ int cuDeviceGet(int *device, int ordinal)
     const char *count = getenv("FAKE_CUDA_DEVICES");
     *device = ordinal;
     return ordinal >= 0 && ordinal < (count ? atoi(count) : 1) ? OK : INVALID_DEVICE;
+}
+
+int cuDeviceGetName(char *name, int length, int)
+{
+    snprintf(name, (size_t)length, "Fake GPU, of 2 processors");
+    return OK;
+}
+
+/* A second cache of 1 KiB; 1000 of everything else. */
+int cuDeviceGetAttribute(int *value, int attribute, int)
+{
+    *value = attribute == 38 ? 1 << 10 : 1000;
+    return OK;
+}
+
+int cuEventCreate(void **event, unsigned)
+{
+    CURRENT
+    *event = new double(0);
+    return OK;
+}
+
+int cuEventDestroy_v2(void *event)
+{
+    CURRENT
+    delete (double *)event;
+    return OK;
+}
+
+int cuEventRecord(void *event, void *)
+{
+    CURRENT
+    ENTER("cuEventRecord")
+    *(double *)event = threads_run;
+    return OK;
+}
+
+int cuEventElapsedTime(float *milliseconds, void *start, void *end)
+{
+    *milliseconds = (float)((*(double *)end - *(double *)start) / 1e3);
+    return OK;
 }
 
 int cuDevicePrimaryCtxRetain(void **context, int)

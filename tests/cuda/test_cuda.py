@@ -141,6 +141,8 @@ with tempfile.TemporaryDirectory() as place:
     refused(["--precision", "bf16", *quiet], "--precision bf16 goes with --target cuda alone",
             "a processor's precision", code=2)
     ok(not (folder / "refused").exists(), "nothing is left behind")
+    refused(device[:2], "--target cuda does not go with bench, which times kernels of this processor", "bench of a GPU",
+            "bench", 2)
 
     if nvcc == "none":
         skip("objects for CUDA", "no nvcc")

@@ -133,7 +133,7 @@ def user_programs(folder: Path) -> None:
     ok(abs(counts[1] - counts[0] - 4_000_000) < 1000, f"two million more turns are four million instructions: {counts}")
 
 
-reader = tune._Reader(tune.Result("cycles"))
+reader = tune.Reader(tune.Result("cycles"))
 for text in ("case K", "beyond tc_contraction_f32_4x4__m4f"):
     reader.line(text)
 equal(reader.result.beyond, {"K"}, "a call that is longer than the counter counts")

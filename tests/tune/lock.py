@@ -80,7 +80,7 @@ def modes(folder: Path) -> None:
     tempfile.tempdir, kept = str(folder), tempfile.tempdir
     raises(UserError, lambda: tune.alone().__enter__(), "cannot lock the machine: ", "what cannot be locked is named")
     tempfile.tempdir = kept
-    raises(UserError, lambda: tune._run(["./no-such-harness"], print), "the measuring harness does not start: ",
+    raises(UserError, lambda: tune.run_harness(["./no-such-harness"], print), "the measuring harness does not start: ",
            "so is a harness")
     (folder / "folder").mkdir()
     raises(UserError, lambda: locks.Tuning.load("lock", folder / "folder", TARGET), "cannot read the tuning lock: ",

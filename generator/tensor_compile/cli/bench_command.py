@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from ..errors import UsageError
 from . import Parser, arguments
 
 
@@ -30,5 +31,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 def run(args: argparse.Namespace) -> int:
     from ..compile import bench_model, profile_model
 
+    if args.backend == "cuda":
+        raise UsageError("--target cuda does not go with bench, which times kernels of this processor")
     request = profile_model.Request(arguments.one_call(args, "bench"), args.calls)
     return bench_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "bench"), request, args.chart)

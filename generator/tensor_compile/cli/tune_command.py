@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from ..compile.progress import Progress
     from ..compile.toolchain import Compiler
     from ..compile.tune import Result
-    from ..loops.loop_ir import ContractionKernel, ModelPlan
+    from ..loops.loop_ir import ModelPlan
     from ..target import Target
 
 
@@ -29,7 +29,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "tune", help="measure kernels and write the tuning lock", allow_abbrev=False,
         description="Measures, for every model that was built in a folder, the candidates of each matrix product and "
-                    "convolution on this machine, and writes MODEL.tuning.lock beside the model: commit it. Builds "
+                    "convolution on this machine (its GPU for --target cuda), and writes MODEL.tuning.lock beside the "
+                    "model: commit it. Builds "
                     "only read it; it changes their speed and never a bit of a result. Entries that still hold are "
                     "kept, and so is what was measured when you interrupt it: the next run goes on from there.",
         epilog="Examples: tensor-compile tune -C build; tensor-compile tune -C build --budget 120s; "
@@ -117,7 +118,7 @@ def run(args: argparse.Namespace) -> int:
     if args.prune and (args.diff or args.again or args.budget != DEFAULT_BUDGET):
         raise UsageError("--prune measures nothing: it goes without --diff, --all and --budget")
     folder = Path(args.folder)
-    builds = [options for options in record.builds(folder) if options.backend == "c"]
+    builds = [options for options in record.builds(folder) if options.backend in ("c", "cuda")]
     if not builds:
         raise UserError("no model was built here", str(folder), "build first, then tune: tensor-compile tune -C DIR")
     return _prune(builds) if args.prune else _tune(builds, args)
@@ -125,14 +126,15 @@ def run(args: argparse.Namespace) -> int:
 
 def _prune(builds: list[Options]) -> int:
     """Builds may share a lock: an entry stays where any of them uses it."""
-    from ..compile import tune
+    from ..compile import tune, tune_cuda
 
-    plans: dict[Path, list[tuple[list[ContractionKernel], Target]]] = {}
+    plans: dict[Path, list[tuple[ModelPlan, Target]]] = {}
     for options in builds:
         plan, _, _, target = _planned(options)
-        plans.setdefault(options.lock_path, []).append((tune.contractions(plan), target))
+        plans.setdefault(options.lock_path, []).append((plan, target))
     for lock, found in plans.items():
-        gone = tune.unused(found, lock)
+        gone = tune.unused([(tune.contractions(plan), target) for plan, target in found if not target.apart], lock)
+        gone += tune_cuda.unused([(tune_cuda.kernels(plan), target) for plan, target in found if target.apart], lock)
         for entry in gone:
             print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
         if gone:
@@ -150,23 +152,38 @@ def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target]:
     return assemble.compile_graph(options, captured.text, target).plan, compiler, host, target
 
 
-def _tune(builds: list[Options], args: argparse.Namespace) -> int:
-    from ..compile import tune
+def _measured(options: Options, args: argparse.Namespace, budget: float | None) -> Result:
+    """One build's kernels; budget: seconds that are left."""
+    from ..compile import cuda_target, tune, tune_cuda
     from ..compile.harness import Toolset
     from ..compile.progress import Progress
+
+    if options.backend == "cuda" and (args.count != "time" or args.exe_wrapper):
+        raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
+    started = time.monotonic()
+    plan, compiler, host, target = _planned(options)
+    again, cache = args.again or args.diff, options.open_cache()
+    with Progress() as progress:
+        say = partial(_tell, progress, options.shown)
+        left = None if budget is None else budget - (time.monotonic() - started)
+        if target.apart:
+            return tune_cuda.tune(tune_cuda.kernels(plan),
+                                  tune_cuda.Toolset(cuda_target.detect(options.nvcc), host, target, cache, args.jobs),
+                                  options.lock_path, args.rounds, again, say, left, not args.diff,
+                                  lambda line: print(f"{options.shown}: {line}"))
+        tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs,
+                        args.count, host.command)
+        return tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, again, say, left,
+                         not args.diff)
+
+
+def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     from ..compile.tools import ToolBroken
 
     begun, wrong = time.monotonic(), []
     for number, options in enumerate(builds):
         left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
-        started = time.monotonic()
-        plan, compiler, host, target = _planned(options)
-        tools = Toolset(compiler, target, options.cflags, options.open_cache(), args.exe_wrapper, args.link_args,
-                        args.jobs, args.count, host.command)
-        with Progress() as progress:
-            result = tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, args.again or args.diff,
-                               partial(_tell, progress, options.shown),
-                               None if left is None else left - (time.monotonic() - started), not args.diff)
+        result = _measured(options, args, left)
         _print(options, result, args.diff, left)
         wrong += result.wrong
     if wrong:

@@ -20,6 +20,7 @@ from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
 from .lock import Tuning
+from .lock_cuda import ShapeTuning
 from .objects import Object, Unit
 from .options import Machine, Options, Passes
 from .progress import Progress
@@ -78,8 +79,9 @@ def toolchains(machine: Machine, inputs: Inputs | None = None
     return compiler, host, backend.target(machine, targets.load(path), compiler), path
 
 
-def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | None = None) -> pipeline.Compiled:
-    """tuning: what chooses the schedules of contractions; None: the cost model."""
+def compile_graph(passes: Passes, text: str, target: Target,
+                  tuning: Tuning | ShapeTuning | None = None) -> pipeline.Compiled:
+    """tuning: what chooses the schedules or shapes of contractions; None: the cost model."""
     dumped: list[str] = []
 
     def dump(name: str, printed: str) -> None:
@@ -93,8 +95,9 @@ def compile_graph(passes: Passes, text: str, target: Target, tuning: Tuning | No
     compiled = pipeline.run(text, passes.shown, target, dict(passes.specialize), verify=passes.verify,
                             dump=dump if passes.dump_after else None, plain=backends.find(passes.backend).plain,
                             with_reference=passes.with_reference, taps=passes.taps,
-                            choose=tuning.schedule if tuning else None, relaxed=passes.numerics == "relaxed",
-                            small=passes.memory == "small")
+                            choose=tuning.schedule if isinstance(tuning, Tuning) else None,
+                            shapes=tuning.shape if isinstance(tuning, ShapeTuning) else None,
+                            relaxed=passes.numerics == "relaxed", small=passes.memory == "small")
     for printed in dumped:
         print(printed, end="")
     return compiled
@@ -124,8 +127,7 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         if spare := spare_jobs(options.jobs):
             beside.submit(host_programs.interpreter, host, cache, spare)
         progress.say(f"{options.shown}: passes")
-        tuning = Tuning.load(options.tune if options.backend == "c" else "off", options.lock_path, target,
-                             options.optimize == "size")
+        tuning = backends.find(options.backend).tuning(options, target)
         compiled = compile_graph(options, captured.text, target, tuning)
         target = compiled.target
         for warning in tuning.finish():

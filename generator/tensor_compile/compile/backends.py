@@ -9,8 +9,10 @@ from ..emit.driver import Code
 from ..emit.kernels import KernelSource, library
 from ..loops.loop_ir import Kernel, ModelPlan
 from .cache import Cache
+from .lock import Tuning
+from .lock_cuda import ShapeTuning
 from .objects import Object, Unit
-from .options import Machine
+from .options import Machine, Options
 from ..target import Target
 from .toolchain import Compiler
 
@@ -56,6 +58,9 @@ class Backend(Protocol):
     def target(self, machine: Machine, target: Target, compiler: Compiler) -> Target:
         """The target as the machine restricts it. A user's error where backend, target, compiler and options do not go
         together."""
+
+    def tuning(self, options: Options, target: Target) -> Tuning | ShapeTuning:
+        """What a build takes from its tuning lock."""
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """The source of every kernel of the plan."""

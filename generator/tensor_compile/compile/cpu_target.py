@@ -17,8 +17,9 @@ from ..loops.loop_ir import Kernel, ModelPlan
 from . import compiled_for, objects, toolchain
 from .backends import Sources
 from .cache import Cache
+from .lock import Tuning
 from .objects import Object, Unit
-from .options import Machine
+from .options import Machine, Options
 from ..target import Target
 from .toolchain import Compiler
 
@@ -45,6 +46,9 @@ class Cpu:
         if machine.emit == "object":
             compiled_for.require(machine, target, compiler)
         return target
+
+    def tuning(self, options: Options, target: Target) -> Tuning:
+        return Tuning.load("off" if self.plain else options.tune, options.lock_path, target, options.optimize == "size")
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         return kernel_sources(plan, target, machine.optimize)

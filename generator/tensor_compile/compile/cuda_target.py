@@ -23,8 +23,9 @@ from .backends import Sources
 from .cache import Cache
 from .host_programs import TEMPLATES
 from .jobs import run_all
+from .lock_cuda import ShapeTuning
 from .objects import Object, Unit
-from .options import Machine
+from .options import Machine, Options
 from ..target import Target
 from .toolchain import Compiler
 from .tools import run_tool
@@ -36,11 +37,13 @@ FLAGS = ("-std=c++17", "-w", "-fatbin", "-fmad=false", "-ftz=false", "-prec-div=
 
 @dataclass(frozen=True, slots=True)
 class Nvcc:
-    """command: the words that start it; banner: what it says it is; architectures: those it makes code for."""
+    """command: the words that start it; banner: what it says it is; architectures: those it makes code for; toolkit:
+    that it is of, as `nvcc 13.0`."""
 
     command: tuple[str, ...]
     banner: str
     architectures: frozenset[str]
+    toolkit: str
 
 
 def detect(command: tuple[str, ...]) -> Nvcc:
@@ -57,12 +60,12 @@ def detect(command: tuple[str, ...]) -> Nvcc:
             raise UserError(f"nvcc does not answer {option}: {' '.join(command)}\n{done.stderr.strip()}")
         return done.stdout
 
-    found = re.search(r"release (\d+)\.\d+, (V[\d.]+)", ask("--version"))
+    found = re.search(r"release ((\d+)\.\d+), (V[\d.]+)", ask("--version"))
     if not found:
         raise UserError(f"no CUDA compiler: {' '.join(command)}", hint="name nvcc with --nvcc")
-    if int(found[1]) < FLOOR:
-        raise UserError(f"nvcc is too old: {found[2]}", hint=f"the CUDA toolkit {FLOOR} or newer is needed")
-    return Nvcc(command, f"nvcc {found[2]}", frozenset(ask("--list-gpu-code").split()))
+    if int(found[2]) < FLOOR:
+        raise UserError(f"nvcc is too old: {found[3]}", hint=f"the CUDA toolkit {FLOOR} or newer is needed")
+    return Nvcc(command, f"nvcc {found[3]}", frozenset(ask("--list-gpu-code").split()), f"nvcc {found[1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,9 @@ class Cuda:
             raise UserError(f"the target {target.name} has flags, which a GPU's does not take")
         target = replace(target, precision=machine.precision)
         return target.with_isas(machine.isas) if machine.isas else target
+
+    def tuning(self, options: Options, target: Target) -> ShapeTuning:
+        return ShapeTuning.load(options.tune, options.lock_path, target, lambda: detect(options.nvcc).toolkit)
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """One for all architectures: an image holds their code side by side."""
@@ -109,7 +115,7 @@ class Cuda:
                                 hint="choose others of the target's with --isa")
         flags = (*FLAGS, *architectures(target))
         host = toolchain.host_flags(machine.cflags, compiler.arch)
-        headers = files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])
+        headers = headers_digest()
 
         def one(source: KernelSource) -> Object:
             key = files.digest(nvcc.banner, compiler.identity, headers, *flags, *host, source.symbol, source.text)
@@ -128,10 +134,21 @@ def architectures(target: Target) -> tuple[str, ...]:
     return (*words, f"-gencode=arch={last},code={last}")
 
 
-def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], compiler: Compiler, host: tuple[str, ...],
-             work: Path) -> None:
+def image(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], work: Path) -> Path:
+    """The kernel's image, in `work`."""
     name = source.symbol
     (work / f"{name}.cu").write_text(source.text, encoding="utf-8")
     run_tool([*nvcc.command, *flags, f"-I{TEMPLATES / 'cuda'}", f"-I{TEMPLATES / 'include'}", f"{name}.cu", "-o",
               f"{name}.bin"], f"the generated {name}.cu does not compile", work, source.text)
-    objects.assemble(embedding(name, f"{name}.bin"), work / f"{name}.bin", compiler, host, work, name)
+    return work / f"{name}.bin"
+
+
+def headers_digest() -> str:
+    return files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])
+
+
+def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], compiler: Compiler, host: tuple[str, ...],
+             work: Path) -> None:
+    name = source.symbol
+    made = image(source, nvcc, flags, work)
+    objects.assemble(embedding(name, made.name), made, compiler, host, work, name)

@@ -16,6 +16,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Mapping
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -155,11 +156,16 @@ class Tuning:
         return (table.smallest if self.small else table.choose)(kernel, isa, self.target, parts)
 
     def finish(self) -> list[str]:
-        """After the last kernel: in mode frozen any finding is an error, which lists them all; else what the user
-        should know: entries that could not be used."""
-        found = [self.findings[key] for key in sorted(self.findings)]
-        if self.mode == "frozen" and found:
-            shown = "\n".join(f"  {f}" for f in found)
-            raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(self.path),
-                            "tensor-compile tune writes it; --tune lock uses the cost model instead")
-        return [f"{self.path}: warning: {f}" for f in found if f.kind != "missing"]
+        """After the last kernel: what the user should know."""
+        return told(self.mode, self.path, self.findings)
+
+
+def told(mode: str, path: Path, findings: Mapping[str, Finding]) -> list[str]:
+    """In mode frozen any finding is an error, which lists them all; else these are warnings: entries that could not be
+    used."""
+    found = [findings[key] for key in sorted(findings)]
+    if mode == "frozen" and found:
+        shown = "\n".join(f"  {f}" for f in found)
+        raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(path),
+                        "tensor-compile tune writes it; --tune lock uses the cost model instead")
+    return [f"{path}: warning: {f}" for f in found if f.kind != "missing"]

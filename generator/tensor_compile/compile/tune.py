@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Iterator, Protocol, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -44,6 +44,18 @@ LATE = 2.0  # seconds at most that a search ends early, and the part of the budg
 LATE_PART = 0.05
 
 
+class Named(Protocol):
+    """What won: a Schedule, or a GPU's."""
+
+    @property
+    def name(self) -> str:
+        """As the lock has it."""
+
+    @property
+    def isa(self) -> str:
+        """The instruction set whose kernels a device runs."""
+
+
 class OutOfTime(BaseException):
     """The budget is used up. Like an interruption it ends whatever is going on."""
 
@@ -57,7 +69,7 @@ class Result:
     ours."""
 
     unit: str = "us"
-    timed: list[tuple[str, Schedule, float]] = field(default_factory=list)
+    timed: list[tuple[str, Named, float]] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
     model: dict[str, float] = field(default_factory=dict)
@@ -77,7 +89,7 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
             for part in step.kernel.contractions]
 
 
-def sizes(kernel: ContractionKernel) -> dict[Sym, int]:
+def sizes(kernel: ContractionKernel | GroupedContractionKernel) -> dict[Sym, int]:
     """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
     iteration and in a block of tiles that is neither the first nor, where there are more, the last."""
     def assumed(s: Sym) -> int:
@@ -137,10 +149,10 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
         # the first alone: so that a short time measures something
         groups = [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))]
-    tell = _Telling(say, len(todo), budget)
+    tell = Telling(say, len(todo), budget)
     pace = _Pace(None if budget is None else time.monotonic() + budget)
     try:
-        with _limit(budget):
+        with limited(budget):
             for number, group in enumerate(groups):
                 rest = [case for later in groups[number:] for case in later]
                 with pace.taken(pace.fewer(group, rest)) as cases_now:
@@ -168,7 +180,7 @@ def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -
 
 
 @contextmanager
-def _limit(seconds: float | None) -> Iterator[None]:
+def limited(seconds: float | None) -> Iterator[None]:
     """Raises OutOfTime when the seconds have nearly passed."""
     if seconds is None:
         yield
@@ -214,7 +226,7 @@ class _Pace:
 
 
 @dataclass(slots=True)
-class _Telling:
+class Telling:
     """Says how far it is and how long it takes. begun: when the first kernel was measured; done: how many were."""
 
     say: Say
@@ -236,10 +248,10 @@ class _Telling:
                  (f", {max(left, 0):.0f} s left" if left is not None else ""))
 
 
-def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: _Telling) -> None:
+def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: Telling) -> None:
     """Compiles the candidates of some cases and times them, alone on the machine."""
     tell.say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
-    reader = _Reader(result)
+    reader = Reader(result)
     with tools.cache.scratch() as scratch:
         board = bare(tools.target)
         path = program(todo, tools, Path(scratch) / "harness", rounds if board else 0)
@@ -254,13 +266,13 @@ def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, 
                 tell.measuring()
             reader.line(text)
         with alone():
-            _run([*wrapper, str(path), *(() if board else ("time", str(rounds)))], line, environment, board)
+            run_harness([*wrapper, str(path), *(() if board else ("time", str(rounds)))], line, environment, board)
     if reader.cases != len(todo) or board and not reader.ended:
         raise UserError(f"only {reader.cases} of {len(todo)} kernels came back from the board; its last line: "
                         f"{reader.last or 'none'}", hint="what the harness prints, and where: docs/tuning.md")
 
 
-def _run(command: list[str], line: Say, environment: dict[str, str] | None = None, board: bool = False) -> None:
+def run_harness(command: list[str], line: Say, environment: dict[str, str] | None = None, board: bool = False) -> None:
     """Gives every line that the harness prints, as it comes. board: what it says may come on either output."""
     with tempfile.TemporaryFile("w+") as errors:
         try:
@@ -283,11 +295,12 @@ def _run(command: list[str], line: Say, environment: dict[str, str] | None = Non
 
 
 @dataclass(slots=True)
-class _Reader:
-    """The lines that autotune/main.c documents. key: of the case that they are of; cases: how many were begun; ended: a
-    board said so; last: the last line."""
+class Reader:
+    """The lines that autotune/main.c documents. find: what a name stands for; key: of the case that they are of; cases:
+    how many were begun; ended: a board said so; last: the last line."""
 
     result: Result
+    find: Callable[[str], Named] = field(default_factory=lambda: _schedule)
     key: str = ""
     cases: int = 0
     ended: bool = False
@@ -301,7 +314,7 @@ class _Reader:
         elif kind == "exit":
             self.ended = True
         elif kind == "skipped":
-            self.result.skipped.add(_schedule(rest).isa)
+            self.result.skipped.add(self.find(rest).isa)
         elif kind == "wrong":
             name, _, why = rest.partition(" ")
             self.result.wrong.append(f"{name}: {self.key}: {why}")
@@ -315,7 +328,7 @@ class _Reader:
             self.result.beyond.add(self.key)
         elif kind == "winner":
             name, count = rest.split(" ")
-            self.result.timed.append((self.key, _schedule(name), self.of(count)))
+            self.result.timed.append((self.key, self.find(name), self.of(count)))
         elif kind == "failed":
             raise UserError(f"nothing can be measured there: {rest}")
 

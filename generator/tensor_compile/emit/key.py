@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
-from ..loops.loop_ir import ContractionKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Const, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
 from .scalar import extent
@@ -19,17 +19,34 @@ from .scalar import extent
 
 def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
     """target: the name of the target description."""
-    names = _Names(kernel)
+    key = _Key(kernel)
+    return (f"contraction {kernel.a.dtype} rows={key.extents(kernel.m)} columns={key.extents(kernel.n)} "
+            f"terms={key.extents(kernel.k)} batches={key.extents(kernel.batch)} walk={_digest(key.walk)} "
+            f"epilogue={_digest(key.epilogue)} target={target}/{isa}")
 
-    def extents(variables: tuple[Sym, ...]) -> str:
+
+def shape_key(kernel: ContractionKernel | GroupedContractionKernel, precision: str, isa: str, target: str) -> str:
+    """Of a whole kernel for a GPU, whose parts are one launch: columns=768+768+768. precision: what the operands are
+    rounded to."""
+    first, keys = kernel.contractions[0], [_Key(part) for part in kernel.contractions]
+    columns = "+".join(key.extents(part.n) for key, part in zip(keys, kernel.contractions))
+    return (f"contraction {precision} rows={keys[0].extents(first.m)} columns={columns} "
+            f"terms={keys[0].extents(first.k)} batches={keys[0].extents(first.batch)} "
+            f"walk={_digest([x for key in keys for x in key.walk])} "
+            f"epilogue={_digest([x for key in keys for x in key.epilogue])} target={target}/{isa}")
+
+
+class _Key:
+    """What keys have of a contraction. walk, epilogue: what their digests are of."""
+
+    def __init__(self, kernel: ContractionKernel):
+        self.names = names = _Names(kernel)
+        self.walk: list[Any] = [kernel.b_panel, names.load(kernel.a), *(names.load(b) for b in kernel.b)]
+        self.epilogue = [f"{names.place(s.buffer, s.index)} = {names.value(s.value)}" for s in kernel.stores]
+
+    def extents(self, variables: tuple[Sym, ...]) -> str:
         return "x".join(f"({t})" if any(c in t for c in "+-*/ ") else t
-                        for t in (names.text(extent(s)).replace(" ", "") for s in variables)) or "1"
-
-    walk = [kernel.b_panel, names.load(kernel.a), *(names.load(b) for b in kernel.b)]
-    epilogue = [f"{names.place(s.buffer, s.index)} = {names.value(s.value)}" for s in kernel.stores]
-    return (f"contraction {kernel.a.dtype} rows={extents(kernel.m)} columns={extents(kernel.n)} "
-            f"terms={extents(kernel.k)} batches={extents(kernel.batch)} walk={_digest(walk)} "
-            f"epilogue={_digest(epilogue)} target={target}/{isa}")
+                        for t in (self.names.text(extent(s)).replace(" ", "") for s in variables)) or "1"
 
 
 def _digest(parts: list[Any]) -> str:

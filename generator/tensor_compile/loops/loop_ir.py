@@ -4,13 +4,16 @@ expressions of scalar_ir.py."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, Callable, Iterable, Iterator, TypeAlias
+from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeAlias
 
 from ..graph.ir import Loc
 from ..symbolic import Expr, Sym, sym, wrap
 from .contraction_schedule import Schedule
 from .products import F32, Product
 from .scalar_ir import Buffer, Dynamic, Load, Scalar
+
+if TYPE_CHECKING:
+    from .schedule_cuda import Shape
 
 # What a list of the program holds: Computations, Contractions and checks behind lowering, kernels behind fusion, Steps
 # in a Program; Regions (Loop, Branch, Tiles) at every stage.
@@ -63,6 +66,7 @@ class Contraction:
     panel: int = 0
     product: Product = F32
     where: Scalar | None = None
+    shape: Shape | None = None
 
     @property
     def predicates(self) -> list[Scalar]:
@@ -178,7 +182,8 @@ class ContractionKernel:
     with an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses). b is packed (`b_panel`
     = panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0: stride 1 in n). product: the dtypes, as
     of a Contraction. schedules: how it is computed, one for each instruction set of the target, as soon as that is
-    chosen; params then has their scratch. where: as of a Contraction, and then there is one second operand.
+    chosen; params then has their scratch. where: as of a Contraction, and then there is one second operand. shape: how
+    a GPU computes it, where a tuning lock says so (schedule_cuda.Shape).
     """
 
     label: str
@@ -196,6 +201,7 @@ class ContractionKernel:
     loc: Loc | None = None
     product: Product = F32
     where: Scalar | None = None
+    shape: Shape | None = None
 
     @property
     def predicates(self) -> list[Scalar]:
@@ -247,7 +253,7 @@ class GroupedContractionKernel:
     them.
 
     None reads what another one stores, and they store different elements. Each has params and dims of its own,
-    which are among the kernel's.
+    which are among the kernel's. shape: as of a ContractionKernel, of all.
     """
 
     label: str
@@ -255,6 +261,7 @@ class GroupedContractionKernel:
     params: tuple[Buffer, ...]
     dims: tuple[Sym, ...]
     loc: Loc | None = None
+    shape: Shape | None = None
 
     @property
     def stores(self) -> tuple[Store, ...]:

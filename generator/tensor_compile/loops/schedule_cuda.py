@@ -15,7 +15,7 @@ as instances of it."""
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Mapping
+from typing import Mapping, TypeAlias
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
@@ -108,6 +108,7 @@ class Units:
 
 
 EXACT = Units()
+Shape: TypeAlias = Tile | HalfTile | FewRows   # of a contraction
 
 
 def units(target: Target) -> Units:
@@ -310,16 +311,33 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Tile | HalfTile | FewRows:
-    """The tile that is estimated to be done first, of equal ones the larger."""
-    if units.precision in NARROW:
-        if few := few_rows.few_rows(kernel, units.precision):
-            return few
-        return schedule_half.tile(kernel, units.wgmma, bulk_copies.come_in_bulk(kernel))
+def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Shape:
+    """The shape that a tuning lock names, else the one that is estimated to be done first, of equal ones the larger."""
+    return kernel.shape or shapes(kernel, units)[0]
+
+
+def shapes(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> list[Shape]:
+    """Every shape that the kernel can have, those that are estimated to be done first in front."""
     sums = max(len(part.b) for part in kernel.contractions)
+    if units.precision in NARROW:
+        few = few_rows.few_rows(kernel, units.precision)
+        return [*([few] if few else []),
+                *schedule_half.ranked(kernel, units.wgmma, bulk_copies.come_in_bulk(kernel))]
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
-    candidates = matrix_tiles(sums) if matrix else []
-    return min(candidates or fitting(sums), key=lambda t: estimate(kernel, t))
+    tiles = matrix_tiles(sums) if matrix else []
+    return [*sorted(tiles or fitting(sums), key=lambda t: estimate(kernel, t))]
+
+
+def shape_name(shape: Shape) -> str:
+    """As a tuning lock has it; of the shapes of one kernel each has another."""
+    if isinstance(shape, FewRows):
+        return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}"
+    words = [f"{shape.rows}x{shape.columns}", f"{shape.height}x{shape.width}"]
+    if isinstance(shape, Tile):
+        return "_".join(["mma" if shape.matrix else "tile", *words, f"k{shape.depth}"])
+    words += [f"s{shape.slices}"] if shape.slices > 1 else []
+    words += [f"c{shape.split}"] if shape.split > 1 else []
+    return "_".join(["bulk" if shape.bulk else "wgmma" if shape.wgmma else "half", *words])
 
 
 def fitting(sums: int) -> list[Tile]:

@@ -160,11 +160,12 @@ def fitting(sums: int, wgmma: bool) -> list[HalfTile]:
     return found + [t for t in TILES if sums * t.sums <= 64 and t.shared(sums) <= MOST_SHARED]
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool, bulk: tuple[bool, bool]) -> HalfTile:
-    """The tile that is estimated to be done first, of equal ones the first. wgmma: every image is for a GPU that has
-    it; bulk: as of estimate."""
+def ranked(kernel: ContractionKernel | GroupedContractionKernel, wgmma: bool,
+           bulk: tuple[bool, bool]) -> list[HalfTile]:
+    """The candidates, those that are estimated to be done first in front, of equal ones as the tables have them. wgmma:
+    every image is for a GPU that has it; bulk: as of estimate."""
     sums = max(len(part.b) for part in kernel.contractions)
-    return min(candidates(kernel, sums, wgmma, bulk), key=lambda t: estimate(kernel, t, sums, bulk))
+    return sorted(candidates(kernel, sums, wgmma, bulk), key=lambda t: estimate(kernel, t, sums, bulk))
 
 
 def estimate(kernel: ContractionKernel | GroupedContractionKernel, tile: HalfTile, sums: int,

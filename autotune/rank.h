@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Which candidate wins, of samples that were taken in turns. A candidate's time is its least sample. After three rounds
+ * those far behind are dropped. A candidate beats the champion, at first the incumbent, only where its time is more than
+ * 1 % less and it won so many of the rounds in which both ran that chance would do so less than once in twenty (sign
+ * test). Where equal calls count equally, the least count is enough.
+ */
+#ifndef TC_AUTOTUNE_RANK_H
+#define TC_AUTOTUNE_RANK_H
+
+typedef struct {
+    double *samples; /* rounds of the clock's unit; 0 where it did not run */
+    double least;
+    int rounds; /* in which it ran */
+    int runs;   /* proved right, runs on this processor, and is not dropped */
+} tc_timing;
+
+/* After a round, by its number from 0: candidates that are far behind run no more. The incumbent always does. */
+void tc_rank_drop(tc_timing *timings, int count, int incumbent, int round);
+
+/* The winner's number after so many rounds, -1 where none runs. exact: equal calls count equally. */
+int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds, int exact);
+
+/* The probability that a fair coin gives at least `wins` heads in `rounds`. */
+double tc_sign_test(int wins, int rounds);
+
+#endif

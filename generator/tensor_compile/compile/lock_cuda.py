@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a build for a GPU takes from its tuning lock (lock.py): the shapes of contractions.
+
+    contraction bf16 rows=128 columns=768+768+768 terms=768 batches=1 walk=… epilogue=… target=cuda-sm90/sm_90a
+      wgmma_64x64_16x64_c2 9.104 us, nvcc 13.0 on NVIDIA H100 80GB HBM3, templates 4c1f90ab
+
+The compiler's place has the CUDA toolkit, whose code another one does not make, and the GPU. An entry of another
+toolkit is stale: it is not used."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+from ..emit.cuda_shapes import Tuned
+from ..emit.key import shape_key
+from ..loops import schedule_cuda
+from ..loops.schedule_cuda import Shape
+from ..target import Target
+from . import lock as locks
+from .lock import Entry, Finding
+
+
+def key_of(kernel: Tuned, target: Target) -> str:
+    return shape_key(kernel, target.precision, "+".join(target.isas), target.name)
+
+
+def named(kernel: Tuned, target: Target, name: str) -> Shape | None:
+    """The shape of that name, where the kernel can have it."""
+    units = schedule_cuda.units(target)
+    return next((s for s in schedule_cuda.shapes(kernel, units) if schedule_cuda.shape_name(s) == name), None)
+
+
+def toolkit_of(entry: Entry) -> str:
+    return re.sub(r" on .*", "", entry.compiler)
+
+
+@dataclass(slots=True)
+class ShapeTuning:
+    """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked where an entry is there."""
+
+    mode: str
+    path: Path
+    target: Target
+    toolkit: Callable[[], str]
+    entries: dict[str, Entry] = field(default_factory=dict)
+    findings: dict[str, Finding] = field(default_factory=dict)
+
+    @staticmethod
+    def load(mode: str, path: Path, target: Target, toolkit: Callable[[], str]) -> "ShapeTuning":
+        return ShapeTuning(mode, path, target, toolkit, {} if mode == "off" else locks.read(path))
+
+    def shape(self, kernel: Tuned) -> Shape | None:
+        """The kernel's shape; None, and a finding, where the lock does not decide."""
+        if self.mode == "off":
+            return None
+        key = key_of(kernel, self.target)
+        entry = self.entries.get(key)
+        found = named(kernel, self.target, entry.candidate) if entry else None
+        if entry is None:
+            self.findings[key] = Finding("missing", key, "no entry")
+        elif toolkit_of(entry) != self.toolkit():
+            self.findings[key] = Finding("stale", key, f"measured with {toolkit_of(entry)}, this is {self.toolkit()}")
+        elif found is None:
+            self.findings[key] = Finding("illegal", key, f"{entry.candidate} is no shape of this kernel")
+        else:
+            return found
+        return None
+
+    def finish(self) -> list[str]:
+        """As lock.Tuning's."""
+        return locks.told(self.mode, self.path, self.findings)

@@ -1,0 +1,261 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures the shapes of a build's contractions on the GPU of this machine and writes the tuning lock (lock_cuda.py).
+Never part of a build.
+
+Images are compiled first, as a build compiles them; then the harness (autotune/cuda, C) proves each against the plain
+kernel of the reference, and times it by the GPU's events, with constants that are in no cache."""
+from __future__ import annotations
+
+import re
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Callable, Mapping, Sequence
+
+from ..emit.cuda_kernels import emit_kernel, emit_plain
+from ..emit.cuda_shapes import Tuned, is_tuned
+from ..emit.kernels import KernelSource
+from ..errors import UserError
+from ..graph.dtypes import DTYPES
+from ..loops import schedule_cuda
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan
+from ..loops.schedule_cuda import Shape, shape_name
+from ..loops.scalar_ir import Buffer
+from ..symbolic import Sym
+from ..target import Target
+from . import cuda_target, files, lock as locks
+from .cache import Cache
+from .cuda_target import Nvcc
+from .host_programs import ROOT, program
+from .lock import Entry
+from .lock_cuda import key_of, named
+from .toolchain import Compiler
+from .tools import run_tool
+from .tune import GROUP, OutOfTime, Reader, Result, Say, Telling, alone, limited, run_harness, sizes
+
+MOST = 16                # shapes of a kernel that are measured: those that the cost model prefers
+TOLERANCE = 0.02         # of the largest element, where operands are rounded
+PLAIN = "plain"
+HARNESS = [*sorted((ROOT / "autotune" / "cuda").glob("*.c")), ROOT / "autotune" / "rank.c",
+           ROOT / "autotune" / "data.c", ROOT / "runtime" / "cuda" / "api.c"]
+
+
+@dataclass(frozen=True, slots=True)
+class Toolset:
+    """nvcc for the target's kernels, the build machine's compiler for the harness."""
+
+    nvcc: Nvcc
+    host: Compiler
+    target: Target
+    cache: Cache
+    jobs: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A shape, as the lock and the output name it."""
+
+    name: str
+    isa: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One kernel at one size. incumbent: the shape to be beaten, one of `shapes`."""
+
+    name: str
+    kernel: Tuned
+    sizes: Mapping[Sym, int]
+    shapes: tuple[Shape, ...]
+    incumbent: Shape
+
+    @property
+    def operations(self) -> int:
+        """Products of a call."""
+        return sum(schedule_cuda.usual((*part.batch, *part.m, *part.n, *part.k)) * len(part.b)
+                   for part in self.kernel.contractions)
+
+
+def kernels(plan: ModelPlan) -> list[Tuned]:
+    """Every kernel of the plan that has shapes, in the order of the programs."""
+    found: list[Tuned] = []
+    for function in plan.functions:
+        for variant in function.built:
+            for step in variant.program.kernel_steps if not function.is_plain(variant) else ():
+                if is_tuned(step.kernel):
+                    assert isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
+                    found.append(step.kernel)
+    return found
+
+
+def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], compiler: str, again: bool) -> list[Case]:
+    """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
+    with other templates, another toolkit or on another GPU (all of them where `again`)."""
+    made: dict[str, Case] = {}
+    units, templates = schedule_cuda.units(target), templates_digest()
+    for kernel in found:
+        key = key_of(kernel, target)
+        if key in made:
+            continue
+        shapes = schedule_cuda.shapes(kernel, units)
+        entry = known.get(key)
+        used = named(kernel, target, entry.candidate) if entry else None
+        if entry and used and (entry.templates, entry.compiler) == (templates, compiler) and not again:
+            continue
+        tried = tuple(shapes[:MOST]) if used is None or used in shapes[:MOST] else (*shapes[:MOST], used)
+        if len(tried) > 1:
+            made[key] = Case(key, kernel, sizes(kernel), tried, used or tried[0])
+    return list(made.values())
+
+
+def templates_digest() -> str:
+    return cuda_target.headers_digest()[:8]
+
+
+def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
+         say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
+         note: Callable[[str], None] = lambda line: None) -> Result:
+    """As tune.tune, for the GPU of this machine. note: told what was measured on."""
+    harness = _harness(tools)
+    about = _device(harness, tools, note)
+    known = locks.read(lock)
+    todo = sorted(cases(found, tools.target, known, about, again), key=lambda case: -case.operations)
+    result = Result("us", used={case.name: shape_name(case.incumbent) for case in todo},
+                    chosen={case.name: shape_name(case.shapes[0]) for case in todo})
+    tell = Telling(say, len(todo), budget)
+    try:
+        with limited(budget):
+            for i in range(0, len(todo), GROUP):
+                _measure(todo[i:i + GROUP], tools, harness, rounds, result, tell, note)
+    except OutOfTime:
+        result.left = len(todo) - len(result.timed)
+    finally:
+        if keep and result.timed:
+            for key, winner, count in result.timed:
+                known[key] = Entry(key, winner.name, count, False, about, templates_digest())
+            locks.write(lock, known)
+    return result
+
+
+def _harness(tools: Toolset) -> Path:
+    """The program, linked once a compiler."""
+    def make(folder: Path) -> None:
+        run_tool([*tools.host.command, "-O2", "-std=c11", "-D_GNU_SOURCE", *map(str, HARNESS), "-o",
+                  str(folder / "tc-tune-cuda"), "-ldl", "-lm"], "the measuring harness does not compile", folder)
+
+    key = files.digest(tools.host.identity, files.tree_digest([ROOT / "autotune", ROOT / "runtime" / "cuda"]))
+    return program(tools.cache, key, make) / "tc-tune-cuda"
+
+
+def _device(harness: Path, tools: Toolset, note: Callable[[str], None]) -> str:
+    """Toolkit and GPU, as entries have them. An error of the user's where no GPU is found."""
+    said: list[str] = []
+    with tools.cache.scratch() as scratch:
+        plan = Path(scratch) / "plan"
+        plan.write_text("", encoding="utf-8")
+        run_harness([str(harness), str(plan)], said.append)
+    for line in said:
+        if line.startswith("failed "):
+            raise UserError(f"no GPU to measure on: {line.removeprefix('failed ')}",
+                            hint="tune on a machine with one and commit the lock: builds read it, or use the cost "
+                                 "model")
+    (device,) = [line.removeprefix("device ") for line in said if line.startswith("device ")]
+    note(device)
+    name = re.sub(r"[^\w .()-]", "", device.split(", ")[0])
+    return f"{tools.nvcc.toolkit} on {name}"
+
+
+def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, result: Result, tell: Telling,
+             note: Callable[[str], None]) -> None:
+    """Compiles the shapes of some kernels and times them, alone on the machine."""
+    tell.say(f"compiling {sum(len(c.shapes) for c in todo)} candidates of {len(todo)} kernels")
+    isa = "+".join(tools.target.isas)
+    reader = Reader(result, lambda name: Choice(name, isa))
+
+    def line(text: str) -> None:
+        if text.startswith("case "):
+            tell.measuring()
+        if text.startswith("clocks "):
+            note(text)
+        else:
+            reader.line(text)
+
+    with tools.cache.scratch() as scratch:
+        plan = Path(scratch) / "plan"
+        plan.write_text(plan_text(todo, tools), encoding="utf-8")
+        tell.say("waiting for the machine")
+        with alone():
+            run_harness([str(harness), str(plan), str(rounds)], line)
+
+
+def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
+    """What the harness reads (autotune/cuda/main.c); every image is compiled."""
+    units = schedule_cuda.units(tools.target)
+    shaped = [(case, [replace(case.kernel, shape=shape) for shape in case.shapes]) for case in todo]
+    sources = {id(kernel): emit_kernel(kernel, units) for _, kernels in shaped for kernel in kernels}
+    sources |= {id(case): emit_plain(case.kernel) for case in todo}
+    images = _images(list({source.symbol: source for source in sources.values()}.values()), tools)
+    lines: list[str] = []
+    for case, made in shaped:
+        lines += [f"case {case.name}", *(_buffer(b, case) for b in case.kernel.params)]
+        if case.kernel.dims:
+            lines.append("dims " + " ".join(str(case.sizes[s]) for s in case.kernel.dims))
+        lines.append(f"tolerance {0 if tools.target.precision == 'f32' else TOLERANCE}")
+        lines.append(_candidate(PLAIN, case.kernel, case, sources[id(case)], images, tools, plain=True))
+        for shape, kernel in zip(case.shapes, made, strict=True):
+            lines.append(_candidate(shape_name(shape), kernel, case, sources[id(kernel)], images, tools))
+            lines += _maps(kernel, case, units)
+        lines.append(f"end {1 + case.shapes.index(case.incumbent)}")
+    return "\n".join([*lines, ""])
+
+
+def _images(sources: Sequence[KernelSource], tools: Toolset) -> dict[str, Path]:
+    """The images by their symbols, compiled as a build's."""
+    flags = (*cuda_target.FLAGS, *cuda_target.architectures(tools.target))
+    headers = cuda_target.headers_digest()
+
+    def one(source: KernelSource) -> Path:
+        key = files.digest("image", tools.nvcc.banner, headers, *flags, source.symbol, source.text)
+        folder = tools.cache.entry("objects", key, lambda work: _image(source, tools, flags, work))
+        return folder / f"{source.symbol}.bin"
+
+    with ThreadPoolExecutor(tools.jobs or 2) as pool:
+        return dict(zip([s.symbol for s in sources], pool.map(one, sources), strict=True))
+
+
+def _image(source: KernelSource, tools: Toolset, flags: tuple[str, ...], work: Path) -> None:
+    cuda_target.image(source, tools.nvcc, flags, work)
+
+
+def _buffer(b: Buffer, case: Case) -> str:
+    stored = {s.buffer for part in case.kernel.contractions for s in part.stores}
+    padded = any(part.a.valid for part in case.kernel.contractions)
+    second = {load.buffer for part in case.kernel.contractions for load in part.b}
+    return f"buffer {list(DTYPES).index(b.dtype)} {b.elements.evaluate(case.sizes)} {int(b.kind == 'packed')} " \
+           f"{int(b.name in stored)} {int(padded and b.name in second)}"
+
+
+def _candidate(name: str, kernel: Tuned, case: Case, source: KernelSource, images: Mapping[str, Path], tools: Toolset,
+               plain: bool = False) -> str:
+    launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(tools.target))
+    return f"candidate {name} {launch.blocks(case.sizes, tools.target.threads)} {launch.threads} {launch.shared} " \
+           f"{int(schedule_cuda.overlaps(tools.target))} {source.symbol} {images[source.symbol]}"
+
+
+def _maps(kernel: Tuned, case: Case, units: schedule_cuda.Units) -> list[str]:
+    buffers = {b.name: (i, DTYPES[b.dtype].bytes) for i, b in enumerate(kernel.params)}
+    lines = []
+    for m in schedule_cuda.tensor_maps(kernel, units):
+        number, size = buffers[m.buffer]
+        offset, terms, lines_, stride = (e.evaluate(case.sizes) for e in (m.offset, m.terms, m.lines, m.stride))
+        lines.append(f"map {number} {offset * size} {terms} {lines_} {stride * size} {m.box}")
+    return lines
+
+
+def unused(plans: Sequence[tuple[Sequence[Tuned], Target]], lock: Path) -> list[Entry]:
+    """As tune.unused."""
+    known = locks.read(lock)
+    used = {key for found, target in plans for kernel in found
+            if (key := key_of(kernel, target)) in known and named(kernel, target, known[key].candidate)}
+    here = {f"target={target.name}/{'+'.join(target.isas)}" for _, target in plans}
+    return [entry for key, entry in sorted(known.items()) if key not in used and key.rpartition(" ")[2] in here]
