@@ -22,6 +22,7 @@ from .emit.memory import memory
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, printer as loops_text, stripes, tile_regions
 from .loops.byte_products import with_byte_products
+from .loops.byte_room import with_room
 from .loops.fuse import fuse
 from .loops.fused import Fused
 from .loops.loop_ir import FunctionPlan, ModelPlan, Program, Variant
@@ -252,7 +253,8 @@ def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     if unit.separate or not target.multiplies_bytes:
         return form
     assert state.packed is not None
-    return with_byte_products(form, target.threads, byte_vectors.scratch_for(target.isas), state.packed.shifts)
+    scratch = byte_vectors.scratch_for(target.isas)
+    return with_room(with_byte_products(form, target.threads, scratch, state.packed.shifts), target, scratch)
 
 
 PASSES: tuple[Pass, ...] = (

@@ -43,6 +43,8 @@ static TC_INLINE void tch_copy(int8_t *to, const int8_t *from, tc_index length)
     if (__builtin_constant_p(length) && length % 16 == 0 && length <= 64)
         for (tc_index i = 0; i < length; i += 16)
             vstrbq_s8(to + i, vldrbq_s8(from + i));
+    else if (__builtin_constant_p(length) && length <= 4)
+        __builtin_memcpy(to, from, (size_t)length);
     else
         __asm__ volatile("wlstp.8 lr, %[n], 2f\n1:\tvldrb.u8 q0, [%[from]], #16\n\tvstrb.8 q0, [%[to]], #16\n\t"
                          "letp lr, 1b\n2:"
@@ -64,10 +66,13 @@ static TC_INLINE void tch_fill(int8_t *to, int8_t value, tc_index length)
 static TC_INLINE int8_t *tch_copy_run(int8_t *to, const int8_t *from, tc_index low, tc_index high, tc_index length,
                                       int8_t other)
 {
-    if (low > 0 || high < length)
+    if (low <= 0 && high >= length) {
+        tch_copy(to, from, length);
+    } else {
         tch_fill(to, other, length);
-    if (low < high)
-        tch_copy(to + low, from + low, high - low);
+        if (low < high)
+            tch_copy(to + low, from + low, high - low);
+    }
     return to + length;
 }
 
@@ -91,7 +96,11 @@ static TC_INLINE int8_t *tch_copy_run(int8_t *to, const int8_t *from, tc_index l
         for (; i < low; ++i, to += slots)                                                                              \
             vstrbq_scatter_offset_s##bits(to, places, nothing);                                                        \
         from += low * step;                                                                                            \
-        TC_UNROLL(1)                                                                                                   \
+        if (__builtin_constant_p(high) && high <= 8)                                                                   \
+            for (; i < high; ++i, to += slots, from += step)                                                           \
+                vstrbq_scatter_offset_s##bits(to, places, vldrbq_s##bits(from));                                       \
+        else                                                                                                           \
+            TC_UNROLL(1)                                                                                               \
         for (; i < high; ++i, to += slots, from += step)                                                               \
             vstrbq_scatter_offset_s##bits(to, places, vldrbq_s##bits(from));                                           \
         TC_UNROLL(1)                                                                                                   \
@@ -103,32 +112,36 @@ TCH_CHANNELS(4, 32, 32x4)
 #undef TCH_CHANNELS
 
 /* Sums of `count` windows of four channels: x are those of the first channel, `apart` bytes before the next one's and
- * `step` bytes apart; w has the weights of the four channels, each `chunks` times 16 bytes. */
+ * `step` bytes apart; w has the weights of the four channels, each `run` bytes, as many as a window has. */
 static TC_INLINE void tch_windows(int32_t *sums, const int8_t *x, tc_index apart, tc_index step, const int8_t *w,
-                                  tc_index chunks, tc_index count)
+                                  tc_index run, tc_index count)
 {
 #ifdef __OPTIMIZE__
-    if (chunks == 1 && __builtin_constant_p(step) && step < 128) {
+    if (__builtin_constant_p(run) && run <= 16 && __builtin_constant_p(step) && step < 128) {
         /* named registers: GCC does not always find as many */
         register const int8_t *x0 __asm__("r1") = x, *x1 __asm__("r3") = x + apart, *x2 __asm__("r5") = x + 2 * apart,
                                   *x3 __asm__("r8") = x + 3 * apart, *taps __asm__("r9") = w;
         register int32_t *to __asm__("r10") = sums;
         register tc_index left __asm__("r11") = count;
-        __asm__ volatile("vldrw.u32 q4, [%[w]]\n\tvldrw.u32 q5, [%[w], #16]\n\tvldrw.u32 q6, [%[w], #32]\n\t"
-                         "vldrw.u32 q7, [%[w], #48]\n\tdls lr, %[count]\n1:\t"
+        /* zero behind a channel's weights */
+        __asm__ volatile("movs r0, %[run]\n\tvctp.8 r0\n\tvpstttt\n\tvldrbt.u8 q4, [%[w]]\n\t"
+                         "vldrbt.u8 q5, [%[w], %[run]]\n\tvldrbt.u8 q6, [%[w], %[run2]]\n\t"
+                         "vldrbt.u8 q7, [%[w], %[run3]]\n\tdls lr, %[count]\n1:\t"
                          "vldrb.u8 q0, [%[x0]], %[step]\n\tvldrb.u8 q1, [%[x1]], %[step]\n\tvmladav.s8 r0, q0, q4\n\t"
                          "vldrb.u8 q2, [%[x2]], %[step]\n\tvmladav.s8 r2, q1, q5\n\tvldrb.u8 q3, [%[x3]], %[step]\n\t"
                          "vmladav.s8 r4, q2, q6\n\tvmladav.s8 r6, q3, q7\n\tstmia %[sums]!, {r0, r2, r4, r6}\n\t"
                          "le lr, 1b"
                          : [x0] "+r"(x0), [x1] "+r"(x1), [x2] "+r"(x2), [x3] "+r"(x3), [sums] "+r"(to)
-                         : [w] "r"(taps), [step] "i"(step), [count] "r"(left)
-                         : "r0", "r2", "r4", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "memory");
+                         : [w] "r"(taps), [step] "i"(step), [count] "r"(left), [run] "i"(run), [run2] "i"(2 * run),
+                           [run3] "i"(3 * run)
+                         : "r0", "r2", "r4", "r6", "lr", "q0", "q1", "q2", "q3", "q4", "q5", "q6", "q7", "p0", "cc",
+                           "memory");
         return;
     }
 #endif
     for (tc_index i = 0; i < count; ++i)
         for (int j = 0; j < 4; ++j)
-            sums[4 * i + j] = tch_dot(x + i * step + j * apart, w + 16 * j * chunks, 16 * chunks);
+            sums[4 * i + j] = tch_dot(x + i * step + j * apart, w + j * run, run);
 }
 
 /* -- what follows the sums ----------------------------------------------------------------------------------------- */

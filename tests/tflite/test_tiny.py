@@ -22,9 +22,8 @@ from tiny import BOARDS, MODELS, ROOT, Machine
 FOLDER = Path(os.environ.get("TC_TINY", ROOT.parent / "shared" / "data" / "tiny"))
 # of the emulators: an AArch64 with dot products of bytes, and one without
 PROCESSORS = {"aarch64": ("max", "cortex-a57"), "riscv64": ("rv64",)}
-# bytes of tensors that are needed at once; the vectors of a Cortex-M55 have more scratch beside the small ones
+# bytes of tensors that are needed at once
 LIVE = {"ad01_int8": 256, "kws_ref_model": 8000, "pretrainedResnet_quant": 32768, "vww_96_int8": 55296}
-LIVE_VECTORS = ("ad01_int8", "pretrainedResnet_quant", "vww_96_int8")
 BARE = tuple(board.target for board in BOARDS)
 
 
@@ -63,8 +62,7 @@ def check(model: str, machine: Machine, folder: Path, suffix: str, options: list
     out.mkdir()
     wrong = tiny.build(FOLDER / f"{model}{suffix}", machine, out, *options)
     path = None
-    if not wrong and suffix == ".tflite" and machine.name in BARE and \
-            model in (LIVE_VECTORS if machine.name == "cortex-m55" else LIVE):
+    if not wrong and suffix == ".tflite" and machine.name in BARE and model in LIVE:
         size = int((out / f"{model}.h").read_text(encoding="utf-8").split("_ARENA_BYTES ")[1].split()[0])
         ok(size <= LIVE[model] * 1.05, f"{model} on {machine.name}: an arena of {size} bytes, within 5 % of what lives")
     if not wrong:

@@ -7,7 +7,7 @@ vectors of these four where lanes.py knows how, else one by one.
 from __future__ import annotations
 
 from ..loops.byte_products import ByteProductKernel, Channels, Columns, Form, Row
-from ..loops.byte_vectors import QUAD, VECTOR, channels_layout, columns_layout
+from ..loops.byte_vectors import QUAD, channels_layout, columns_layout
 from ..loops.loop_ir import Store
 from ..loops.scalars import domain_size, extent, loads, Rewriter, rewritten
 from ..symbolic import ZERO, Expr, Sym, sym
@@ -25,6 +25,7 @@ class VectorEmitter(WordEmitter):
     def __init__(self, kernel: ByteProductKernel, form: Form):
         super().__init__(kernel, form)
         self.e: LanesEmitter
+        self.room = kernel.work.elements.value * 4 if kernel.work is not None else 0
         self.e.pairs = {(kernel.params[a].name, kernel.params[b].name) for a, b in kernel.shifts}
 
     def quad(self, stores: tuple[Store, ...], mapping: dict[Sym, Expr], over: Sym, first: Expr, sums: str) -> None:
@@ -50,7 +51,7 @@ class VectorEmitter(WordEmitter):
 
     # -- several points -----------------------------------------------------------------------------------------------
     def columns(self, form: Columns) -> None:
-        e, points, rows, layout = self.e, form.points, extent(form.n).value, columns_layout(form)
+        e, points, rows, layout = self.e, form.points, extent(form.n).value, columns_layout(form, self.room)
         block, step = layout.points, layout.step
         self.split(-(-points // block))
         e.lines += ["int8_t *const columns = (int8_t *)scratch;",
@@ -75,7 +76,9 @@ class VectorEmitter(WordEmitter):
             quad = Sym("quad", 0, whole - 1)
             e.names[quad] = "quad"
             e.open((quad,))
-            e.lines += ["TC_UNROLL(1)", f"for (tc_index r = 0; r < count; r += {together})",
+            # else every address that depends on it is a variable of its own, which has no register
+            e.lines += ['__asm__("" : "+r"(quad));', "TC_UNROLL(1)",
+                        f"for (tc_index r = 0; r < count; r += {together})",
                         f"    {'two' if together == 2 else 'one'}(sums + {QUAD} * r, columns + r * {step}, weights);"]
             mapping = self.open_points(form)
             self.quad(form.stores, mapping, form.n, sym(quad) * QUAD, f"sums + {QUAD} * r")
@@ -122,7 +125,7 @@ class VectorEmitter(WordEmitter):
 
     def stage(self, form: Columns) -> None:
         """The point's terms to its column."""
-        e, layout = self.e, columns_layout(form)
+        e, layout = self.e, columns_layout(form, self.room)
         drop = {s: ZERO for s in form.run}
         e.lines.append(f"int8_t *to = columns + r * {layout.step};")
         heads = [e.loop(s) for s in form.outer]
@@ -150,38 +153,40 @@ class VectorEmitter(WordEmitter):
 
     # -- neighbouring channels ----------------------------------------------------------------------------------------
     def channels(self, form: Channels) -> None:
-        e, layout = self.e, channels_layout(form)
+        e, layout = self.e, channels_layout(form, self.room)
         tall, wide = form.taps
-        many, slots, run = layout.channels, layout.slots, layout.chunks * VECTOR
+        many, slots, run = layout.channels, layout.slots, layout.run
         blocks = extent(form.channel).value // many
         self.split(domain_size(form.batch).value * blocks)
         e.lines += ["int8_t *const taps = (int8_t *)scratch;", f"int8_t *const rows = taps + {layout.weights};",
                     f"int32_t *const sums = (int32_t *)(void *)(rows + {layout.rows});"]
         block = self.open_block(form, blocks)
-        e.lines += [f"tch_fill(taps, 0, {layout.weights});",
-                    "TC_UNROLL(1)", f"for (tc_index turn = 0; turn < {layout.turns}; ++turn)",
+        e.lines += ["TC_UNROLL(1)", f"for (tc_index turn = 0; turn < {layout.turns}; ++turn)",
                     "    TC_UNROLL(1)", f"    for (tc_index i = 0; i < {tall}; ++i)",
                     f"        for (tc_index k = 0; k < {wide}; ++k)",
                     f"            tch_spread{many}(taps + turn * {many * run} + k * {slots} + (i + turn * "
                     f"{form.row_stride}) % {slots}, {run}, {self.w} + {many} * block + (i * {wide} + k) * "
                     f"{form.tap_step});",
                     f"const int8_t *const from = {self.x} + ({e.index(form.base)} + {many} * block);",
-                    "tc_index y = 0;"]
+                    "tc_index y = 0, slot = 0, turn = 0;"]
         rows, together = extent(form.row).value, layout.together
         e.open()
         e.lines.append(f"const tc_index count = "
                        f"{together if rows % together == 0 else f'tc_min({together}, {rows} - first)'};")
+        stage, ring = f"tch_stage{many}(rows + slot, {layout.plane}, from + y * {form.row_step}, ", \
+            f"{form.width}, {form.column_step}, {slots}, {form.other});"
         e.lines += ["TC_UNROLL(1)", "for (tc_index i = 0; i < count; ++i) {",
                     "    TC_UNROLL(1)", f"    for (; y < (first + i) * {form.row_stride} + {tall}; ++y) {{",
-                    f"        const int exists = y >= {form.y_low} && y < {form.y_high};",
-                    f"        tch_stage{many}(rows + y % {slots}, {layout.plane}, from + y * {form.row_step}, "
-                    f"exists ? {form.x_low} : {form.width}, exists ? {min(form.x_high, form.width)} : 0, "
-                    f"{form.width}, {form.column_step}, {slots}, {form.other});", "    }",
-                    f"    const int8_t *const turned = taps + (first + i) % {layout.turns} * {many * run};",
+                    f"        if (y >= {form.y_low} && y < {form.y_high})",
+                    f"            {stage}{form.x_low}, {min(form.x_high, form.width)}, {ring}", "        else",
+                    f"            {stage}{form.width}, 0, {ring}",
+                    f"        slot = slot < {slots - 1} ? slot + 1 : 0;", "    }",
+                    f"    const int8_t *const turned = taps + turn * {many * run};",
+                    f"    turn = turn < {layout.turns - 1} ? turn + 1 : 0;",
                     "    TC_UNROLL(1)", f"    for (tc_index quad = 0; quad < {many // QUAD}; ++quad)",
                     f"        tch_windows(sums + (quad * {together} + i) * {QUAD * layout.columns}, rows + quad * "
                     f"{QUAD * layout.plane}, {layout.plane}, {form.column_stride * slots}, "
-                    f"turned + quad * {QUAD * run}, {layout.chunks}, {layout.columns});", "}"]
+                    f"turned + quad * {QUAD * run}, {run}, {layout.columns});", "}"]
         quad = Sym("quad", 0, many // QUAD - 1)
         e.names[quad], e.names[form.row], e.names[form.column] = "quad", "row", "column"
         e.open((quad,))

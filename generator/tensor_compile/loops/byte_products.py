@@ -150,17 +150,18 @@ def pair_words(form: Form) -> int:
     return tall * (tall * wide + form.width) + extent(form.column).value
 
 
-def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form], int],
+def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form, int | None], int],
                        pairs: Collection[tuple[str, str]] = ()) -> Fused:
     """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. pairs: names of packed
-    constants that are one shift in two parts."""
+    constants that are one shift in two parts. scratch: of a form, in as many bytes as there is room for (None: there
+    is)."""
     buffers = dict(scheduled.buffers)
 
     def one(kernel: Kernel) -> Kernel:
         if not isinstance(kernel, LoopNestKernel) or (form := find(kernel)) is None:
             return kernel
         params = kernel.params
-        if words := scratch(form):
+        if words := scratch(form, None):
             name = unused(buffers, "%p")
             buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch" if threads > 1 else "temp")
             params = (*params, buffers[name])

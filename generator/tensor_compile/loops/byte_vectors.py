@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import gcd
-from typing import Callable, Iterable
+from typing import Callable, Iterable, Iterator, TypeVar
 
 from ..instruction_sets import instruction_set
 from .byte_products import Channels, Columns, Form, pair_words, Row
@@ -35,14 +35,14 @@ class ColumnsLayout:
 
 @dataclass(frozen=True, slots=True)
 class ChannelsLayout:
-    """`channels` at a time. A channel's rows lie interleaved: of each position the bytes of `slots` rows, row y in the
-    slot y % slots, so that a window is one run of bytes. The weights of a window are a run of `chunks` vectors, zero
-    where no tap is, in the order of slots that a window of the rows `row` has: `turns` of them. Behind weights and
-    rows, `plane` bytes a channel, the sums of `together` rows of points, by four channels."""
+    """`channels` at a time. A channel's rows lie interleaved: of each position the bytes of `slots` rows, as many as a
+    window has, row y in the slot y % slots, so that a window is one run of bytes. The weights of a window are such a
+    run, too, of `run` bytes, in the order of slots that a window of the rows `row` has: `turns` of them. Behind weights
+    and rows, `plane` bytes a channel, the sums of `together` rows of points, by four channels."""
 
     channels: int
     slots: int
-    chunks: int
+    run: int
     turns: int
     plane: int
     columns: int
@@ -50,7 +50,7 @@ class ChannelsLayout:
 
     @property
     def weights(self) -> int:
-        return self.turns * self.channels * self.chunks * VECTOR
+        return rounded(self.turns * self.channels * self.run, 4)
 
     @property
     def rows(self) -> int:
@@ -61,31 +61,53 @@ class ChannelsLayout:
         return self.weights + self.rows + self.together * self.columns * 4 * self.channels
 
 
-def columns_layout(form: Columns) -> ColumnsLayout:
+_Layout = TypeVar("_Layout", ColumnsLayout, ChannelsLayout)
+
+
+def columns_layout(form: Columns, room: int | None = None) -> ColumnsLayout:
+    """The fastest layout that has at most `room` bytes; the smallest one where none has. None: as many as it likes."""
     step = rounded(form.terms, VECTOR)
-    points = MOST_POINTS if MOST_POINTS * step <= MOST_BYTES else QUAD
-    return ColumnsLayout(min(points, rounded(form.points, 2)), step)
+    most = MOST_POINTS if MOST_POINTS * step <= MOST_BYTES else QUAD
+    return _fitting((ColumnsLayout(min(points, rounded(form.points, 2)), step) for points in range(most, 0, -2)), room)
 
 
-def channels_layout(form: Channels) -> ChannelsLayout:
+def channels_layout(form: Channels, room: int | None = None) -> ChannelsLayout:
+    """As columns_layout."""
     tall, wide = form.taps
-    slots = 1 << (tall - 1).bit_length()
-    chunks = -(-wide * slots // VECTOR)
+    slots, run = tall, wide * tall
     columns, rows = extent(form.column).value, extent(form.row).value
     # what the last window reads behind its own bytes is in the plane, too
-    return ChannelsLayout(8 if extent(form.channel).value % 8 == 0 else QUAD, slots, chunks,
-                          slots // gcd(slots, form.row_stride), rounded(form.width * slots + VECTOR * chunks, 4),
-                          columns, max(1, min(rows, MANY_POINTS // columns)))
+    last = (columns - 1) * form.column_stride * slots + rounded(run, VECTOR)
+    plane = rounded(max(form.width * slots, last), 4)
+    turns = slots // gcd(slots, form.row_stride)
+    together = max(1, min(rows, MANY_POINTS // columns))
+    sizes = (8, QUAD) if extent(form.channel).value % 8 == 0 else (QUAD,)
+    return _fitting((ChannelsLayout(channels, slots, run, turns, plane, columns, many)
+                     for channels in sizes for many in (together, min(together, 2), 1)), room)
 
 
-def scratch_for(isas: Iterable[str]) -> Callable[[Form], int]:
-    """Words that a form needs, whichever of the instruction sets computes it."""
+def _fitting(layouts: Iterator[_Layout], room: int | None) -> _Layout:
+    """The first that fits, else the last."""
+    found = next(layouts)
+    while room is not None and found.bytes > room and (smaller := next(layouts, None)) is not None:
+        found = smaller
+    return found
+
+
+def scratch_for(isas: Iterable[str]) -> Callable[[Form, int | None], int]:
+    """Words that a form needs, whichever of the instruction sets computes it; in as many bytes as there is room for, if
+    it can."""
     sets = [instruction_set(isa) for isa in isas]
-    ways = [_scratch if s.byte_vectors else pair_words if s.byte_pairs else lambda form: form.scratch for s in sets]
-    return lambda form: max(way(form) for way in ways)
+
+    def words(form: Form, room: int | None) -> int:
+        return max(_scratch(form, room) if s.byte_vectors else pair_words(form) if s.byte_pairs else form.scratch
+                   for s in sets)
+
+    return words
 
 
-def _scratch(form: Form) -> int:
+def _scratch(form: Form, room: int | None) -> int:
     if isinstance(form, Row):
         return 0
-    return -(-(columns_layout(form) if isinstance(form, Columns) else channels_layout(form)).bytes // 4)
+    layout = columns_layout(form, room) if isinstance(form, Columns) else channels_layout(form, room)
+    return -(-layout.bytes // 4)

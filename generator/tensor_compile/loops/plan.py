@@ -29,14 +29,11 @@ from .scalars import loads, walk
 
 
 def plan(scheduled: Fused, target: Target) -> Program:
-    """The program of one variant. On a GPU contractions overwrite nothing: one thread may load for the epilogue what
-    another one stores."""
+    """The program of one variant."""
     steps = mapped(scheduled.kernels, Step)
     lives = Lives(steps)
-    blocks, block_of = _blocks(scheduled, lives, (LoopNestKernel,) if target.apart else (LoopNestKernel,
-                                                                                         ContractionKernel))
     memory = Arena()
-    arena.place(blocks, memory)
+    arena.place(blocks(scheduled, lives, target), memory)
     _barriers(steps, memory, scheduled.buffers)
     used: dict[str, None] = {}
     for step in leaves(steps):
@@ -134,11 +131,12 @@ class Lives:
         return grew
 
 
-def _blocks(scheduled: Fused, lives: Lives, overwriting: tuple[type[Kernel], ...]) \
-        -> tuple[list[Block], dict[str, Block]]:
-    """overwriting: the kernels that may take over the memory of what they read."""
+def blocks(scheduled: Fused, lives: Lives, target: Target) -> list[Block]:
+    """The memory that temps need, in the order of their lives. On a GPU contractions overwrite nothing: one thread may
+    load for the epilogue what another one stores."""
+    overwriting: tuple[type[Kernel], ...] = (LoopNestKernel,) if target.apart else (LoopNestKernel, ContractionKernel)
     first, last = lives.first, lives.last
-    blocks: list[Block] = []
+    found: list[Block] = []
     block_of: dict[str, Block] = {}
     alone: list[tuple[int, Kernel, Kernel | None]] = [(i, step.kernel, step.kernel) for i, step in lives.steps]
     shared: list[tuple[int, Kernel, Kernel | None]] = [(i, step.kernel, None) for i, tiles in lives.tiles
@@ -159,12 +157,12 @@ def _blocks(scheduled: Fused, lives: Lives, overwriting: tuple[type[Kernel], ...
                     break
             if host is None:
                 host = Block([name], bytes_of(b), first[name], last[name])
-                blocks.append(host)
+                found.append(host)
             else:
                 host.names.append(name)
                 host.last = last[name]
             block_of[name] = host
-    return sorted(blocks, key=lambda b: b.first), block_of
+    return sorted(found, key=lambda b: b.first)
 
 
 def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
