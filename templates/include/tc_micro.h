@@ -28,8 +28,9 @@ struct tc_micro {
 
 typedef void tc_micro_kernel(const struct tc_micro *m);
 
-/* The fetching of the panels that come next, in equal shares: one for each tile that is computed meanwhile. A processor
-   has few places for lines on their way, so a burst of fetches would stop the loads beside it. */
+/* The fetching of the panels that come next, in equal shares: at most one for each tile that is computed meanwhile, and
+   of as many panels as there are tiles all. A processor has few places for lines on their way, so a burst of fetches
+   would stop the loads beside it. */
 struct tc_fetch {
     tc_index next, piece, panels; /* elements to the first panel, and from a panel to the next one; panels */
     tc_index terms, step;         /* terms of a panel, and elements of a share for each of them */
@@ -40,7 +41,8 @@ static TC_INLINE struct tc_fetch tc_fetch_of(tc_index next, tc_index piece, tc_i
                                              tc_index tiles)
 {
     struct tc_fetch f = {.next = next, .piece = piece, .panels = panels, .terms = terms};
-    f.step = tc_max(1, tc_min(16, (16 * panels + tiles - 1) / tc_max(tiles, 1)));
+    const tc_index shares = tc_max(1, tc_min(16, tiles / tc_max(panels, 1)));
+    f.step = (16 + shares - 1) / shares;
     f.shares = (16 + f.step - 1) / f.step;
     return f;
 }

@@ -11,6 +11,7 @@ import subprocess
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Sequence
 
 from cases import convolution, dim, matmul, siblings, sums
 from processor import lacks, own_sets
@@ -66,6 +67,34 @@ int main(void)
 }}
 """
 
+# Prints how many of 36 terms' elements no share fetched, for each number of panels and of tiles.
+SHARES = """#include <stdio.h>
+#include <string.h>
+#include "tc_micro.h"
+
+int main(void)
+{
+    enum { TERMS = 36, PIECE = 16 * TERMS };
+    for (tc_index panels = 1; panels <= 8; ++panels)
+        for (tc_index tiles = 1; tiles <= 40; ++tiles) {
+            static char fetched[8 * PIECE + 16];
+            memset(fetched, 0, sizeof fetched);
+            struct tc_fetch f = tc_fetch_of(0, PIECE, panels, TERMS, tiles);
+            for (tc_index tile = 0; tile < tiles; ++tile) {
+                tc_index step, from = tc_fetch_share(&f, &step);
+                for (tc_index k = 0; k < TERMS && step > 0; ++k, from += step)
+                    memset(fetched + from, 1, (size_t)step); /* from one fetched element to the next are `step` <= 16 */
+            }
+            tc_index missing = 0;
+            for (tc_index i = 0; i < tc_min(panels, tiles) * PIECE; ++i)
+                missing += !fetched[i];
+            if (missing)
+                printf("%d panels, %d tiles: %d\\n", (int)panels, (int)tiles, (int)missing);
+        }
+    return 0;
+}
+"""
+
 
 def kernels() -> list[tuple[str, object, dict]]:
     m = dim("m")
@@ -82,10 +111,21 @@ def main() -> None:
     target = targets.load(targets.find(arch))
     with tempfile.TemporaryDirectory() as folder:
         compiler = toolchain.detect(("cc",), Cache(Path(folder)).root, "compiler")
+        check_shares(compiler.command, Path(folder))
         for isa in isas:
             check(isa, target, [*compiler.command, *toolchain.kernel_flags(compiler, isa, target.flags, (), arch)],
                   Path(folder))
     done()
+
+
+def check_shares(compile_command: Sequence[str], folder: Path) -> None:
+    """All of the next panels is fetched where there is a tile for each of them."""
+    (folder / "shares.c").write_text(SHARES, encoding="utf-8")
+    subprocess.run([*compile_command, "-w", f"-I{TEMPLATES / 'include'}", str(folder / "shares.c"), "-o",
+                    str(folder / "shares")], check=True)
+    missed = subprocess.run([str(folder / "shares")], capture_output=True, text=True, check=True).stdout.splitlines()
+    if not ok(not missed, "shares of the tiles are all of the panels"):
+        note("\n".join(missed[:5]))
 
 
 def check(isa: str, target: targets.Target, compile_command: list[str], folder: Path) -> None:
