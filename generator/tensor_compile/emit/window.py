@@ -21,7 +21,7 @@ from .reduction import POSITIONS, term
 from .scalar import V_TYPE, ScalarEmitter, constant, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
-MOST_POOLED = 4     # of windows without weights: lines of one position follow one another, those of many lie apart
+MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
 MOST_TERMS = 64     # of a window
 MOST_CODE = 288     # terms of all positions
 
