@@ -7,6 +7,7 @@ from typing import Callable, Iterable, Mapping
 
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
+from .graph.bake import bake, Baked, Evaluate
 from .graph.dtypes import DTYPES
 from .graph.errors import IrError
 from .graph.facts import Facts
@@ -48,7 +49,7 @@ class Compiled:
     simplify, which fixes all arithmetic (the exact oracle runs it); constants: the module whose one function computes
     the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read; taps: by
     function, the outputs that the command line added, in the order in which they are computed, and where; target: with
-    all instruction sets that kernels are made for."""
+    all instruction sets that kernels are made for; baked: what values of weights made smaller."""
 
     captured: Module
     reference: Module
@@ -57,12 +58,13 @@ class Compiled:
     finite: tuple[str, ...]
     taps: Mapping[str, Mapping[str, Loc | None]]
     target: Target
+    baked: Baked = Baked()
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small: as of
-    `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's."""
+    """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small,
+    evaluate: as of `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's."""
 
     name: str
     plain: bool
@@ -71,6 +73,7 @@ class Asked:
     small: bool
     choose: Choose
     shapes: Shapes | None
+    evaluate: Evaluate | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,7 @@ class State:
     graph: Graph
     packed: Packed | None = None
     units: tuple[Unit, ...] = ()
+    baked: Baked = Baked()
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +125,18 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """plain, relaxed: as of a GraphPass."""
+    """plain, relaxed: as of a GraphPass. bakes: only with --bake-values."""
 
     name: str
     stage: Stage
     run: Callable[[State, Asked], State]
     plain: bool = True
     relaxed: bool = False
+    bakes: bool = False
 
     def runs(self, asked: Asked) -> bool:
-        return (self.plain or not asked.plain) and (asked.relaxed or not self.relaxed)
+        return (self.plain or not asked.plain) and (asked.relaxed or not self.relaxed) \
+            and (asked.evaluate is not None or not self.bakes)
 
 
 # -- stages ---------------------------------------------------------------------------------------------------------
@@ -166,6 +172,12 @@ def _each(name: str, run_pass: Callable[[Fused, Unit, State, Asked], Fused | Pro
     return Pass(name, LOOPS, on_each)
 
 
+def _bake(state: State, asked: Asked) -> State:
+    assert asked.evaluate is not None
+    module, baked = bake(state.graph.module, asked.evaluate)
+    return replace(state, graph=replace(state.graph, module=module), baked=baked)
+
+
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(graph_passes.each(lambda f: layout.apply(f, state.target)))
     return replace(state, graph=pack(state.graph))
@@ -180,8 +192,8 @@ def _constants(state: State, asked: Asked) -> State:
         target = target.for_integers()
     if target.apart:
         _refuse_calls(state.graph.reference, asked.name)
-    offset, size = _offsets((n, v.type) for n, v, _ in constants.results)
-    state_offset, state_size = _offsets((s.name, s.type) for s in state.captured.states.values())
+    offset, size = offsets((n, v.type) for n, v, _ in constants.results)
+    state_offset, state_size = offsets((s.name, s.type) for s in state.captured.states.values())
     for what, needed in (("state", state_size), ("packed weights", size)):
         if needed + HEADERS >= 1 << target.index_bits - 1:
             raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", asked.name)
@@ -260,6 +272,8 @@ def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 PASSES: tuple[Pass, ...] = (
     *map(of_graph, graph_passes.BEFORE),
     *map(of_graph, graph_passes.RELAXED),
+    of_graph(graph_passes.WIDEN),
+    Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
     *map(of_graph, graph_passes.VARIANTS),
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     of_graph(graph_passes.FOLD),
@@ -283,16 +297,17 @@ NAMES = ("capture", *(p.name for p in PASSES))
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
         taps: tuple[str, ...] = (), choose: Choose | None = None, shapes: Shapes | None = None,
-        relaxed: bool = False, small: bool = False) -> Compiled:
+        relaxed: bool = False, small: bool = False, evaluate: Evaluate | None = None) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
     loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
     is not fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose results become outputs
     (graph/tap.py). choose: the schedules of contractions, shapes: of a GPU's; None: the cost model does. relaxed: sums
     may be taken in other orders (docs/numerics.md). small: stripes make the arena smaller, where they can
-    (loops/stripes.py)."""
+    (loops/stripes.py). evaluate: channels are left out for the values of these weights (graph/bake.py); None: none."""
     asked = Asked(name, plain, relaxed, with_reference, small,
-                  choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes)
+                  choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes,
+                  evaluate)
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}
@@ -314,7 +329,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     return Compiled(captured, state.graph.reference, state.graph.constants, _plan(state, plain),
                     leaves("packed", padded_weights(state.graph.module.functions.values())),
                     {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries},
-                    state.target)
+                    state.target, state.baked)
 
 
 def _variant(unit: Unit) -> Variant:
@@ -338,7 +353,7 @@ def _plan(state: State, plain: bool) -> ModelPlan:
               for s in state.captured.states.values()]
     packed = state.packed
     return ModelPlan(state.captured.model, functions, dict(packed.offset), packed.bytes, states,
-                     dict(packed.state_offset), packed.state_bytes)
+                     dict(packed.state_offset), packed.state_bytes, state.baked.digest)
 
 
 def padded_weights(functions: Iterable[Function]) -> list[Node]:
@@ -410,7 +425,7 @@ def _variant_name(when: Mapping[str, int]) -> str:
     return "_".join(f"{dim}{size}" for dim, size in when.items()) or "generic"
 
 
-def _offsets(tensors: Iterable[tuple[str, TensorType]]) -> tuple[dict[str, int], int]:
+def offsets(tensors: Iterable[tuple[str, TensorType]]) -> tuple[dict[str, int], int]:
     """Each tensor at the next multiple of ALIGNMENT, in order; the whole size."""
     out: dict[str, int] = {}
     at = 0

@@ -3,7 +3,7 @@
 every byte of every stored case of TensorFlow Lite Micro, on every instruction set of this machine, on emulated Linux
 machines and on a board without an operating system.
 
-    test_tiny.py [--onnx] [MODEL...] [MACHINE...]
+    test_tiny.py [--onnx] [--bake-values] [MODEL...] [MACHINE...]
 
 The models lie in ../shared/data/tiny beside the checkout, or where TC_TINY says; without them the test is skipped.
 """
@@ -96,5 +96,5 @@ with tempfile.TemporaryDirectory() as temporary:
             if "--onnx" in sys.argv:
                 check(name, m, Path(temporary), ".onnx", ["--dim", "n=1", "--qdq", "integers"])
             else:
-                check(name, m, Path(temporary), ".tflite", [])
+                check(name, m, Path(temporary), ".tflite", [a for a in sys.argv if a == "--bake-values"])
 done()

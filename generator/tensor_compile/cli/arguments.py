@@ -148,6 +148,10 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "makes the arena smaller, even if the call then takes longer; bits are the same (default: "
                             "fast)")
 
+    group.add_argument("--bake-values", action="store_true",
+                       help="leave out channels of integers that are constant for the values of these weights, or that "
+                            "only weights of zero read; bits are the same, and other weights need another build")
+
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
                        help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
@@ -340,7 +344,7 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         emit=getattr(args, "emit", "object"),
         with_reference=args.with_reference, numerics=args.numerics, target_file=target_file,
         precision=args.precision, optimize=args.optimize,
-        memory=args.memory, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
+        memory=args.memory, bake_values=args.bake_values, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,

@@ -37,10 +37,10 @@ def run(args: argparse.Namespace) -> int:
         _, host, target, _ = assemble.toolchains(options)
         cache = options.open_cache()
         captured = recording.capture(options, host, cache)
-        compiled = assemble.compile_graph(options, captured.text, target)
-        inputs = Inputs(cache.root)
-        sources = pack.weight_files(compiled.constants, captured.model,
-                                    [Path(os.path.abspath(p)) for p in args.sources])
+        inputs, given = Inputs(cache.root), [Path(os.path.abspath(p)) for p in args.sources]
+        compiled = assemble.compile_graph(options, captured.text, target, evaluate=pack.evaluator(
+            captured.model, options.shown, host, cache, inputs, options.jobs, given))
+        sources = pack.weight_files(compiled.constants, captured.model, given)
         payload = pack.pack(compiled, sources, options.shown, host, cache, inputs, options.jobs)
         inputs.hashes.save()
         files.write(output, assemble.external_weights(compiled.plan, payload))

@@ -145,11 +145,14 @@ def _prune(builds: list[Options]) -> int:
 
 def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target]:
     """The plan, the target's compiler, the build machine's, the target."""
-    from ..compile import assemble, recording
+    from ..compile import assemble, pack, recording
+    from ..compile.record import Inputs
 
     compiler, host, target, _ = assemble.toolchains(options)
-    captured = recording.capture(options, host, options.open_cache())
-    return assemble.compile_graph(options, captured.text, target).plan, compiler, host, target
+    cache = options.open_cache()
+    captured = recording.capture(options, host, cache)
+    evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
+    return assemble.compile_graph(options, captured.text, target, evaluate=evaluate).plan, compiler, host, target
 
 
 def _measured(options: Options, args: argparse.Namespace, budget: float | None) -> Result:

@@ -13,6 +13,7 @@ from ..emit.header import emit_header
 from ..emit.interface import interface
 from ..emit.weights import weights_assembly, weights_header
 from ..errors import OptionError, UserError, closest
+from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, toolchain
@@ -80,8 +81,9 @@ def toolchains(machine: Machine, inputs: Inputs | None = None
 
 
 def compile_graph(passes: Passes, text: str, target: Target,
-                  tuning: Tuning | ShapeTuning | None = None) -> pipeline.Compiled:
-    """tuning: what chooses the schedules or shapes of contractions; None: the cost model."""
+                  tuning: Tuning | ShapeTuning | None = None, evaluate: Evaluate | None = None) -> pipeline.Compiled:
+    """tuning: what chooses the schedules or shapes of contractions; None: the cost model. evaluate: for
+    --bake-values."""
     dumped: list[str] = []
 
     def dump(name: str, printed: str) -> None:
@@ -97,7 +99,8 @@ def compile_graph(passes: Passes, text: str, target: Target,
                             with_reference=passes.with_reference, taps=passes.taps,
                             choose=tuning.schedule if isinstance(tuning, Tuning) else None,
                             shapes=tuning.shape if isinstance(tuning, ShapeTuning) else None,
-                            relaxed=passes.numerics == "relaxed", small=passes.memory == "small")
+                            relaxed=passes.numerics == "relaxed", small=passes.memory == "small",
+                            evaluate=evaluate if passes.bake_values else None)
     for printed in dumped:
         print(printed, end="")
     return compiled
@@ -128,15 +131,16 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
             beside.submit(host_programs.interpreter, host, cache, spare)
         progress.say(f"{options.shown}: passes")
         tuning = backends.find(options.backend).tuning(options, target)
-        compiled = compile_graph(options, captured.text, target, tuning)
+        own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs
+        of_weights = inputs if own else Inputs(cache.root)
+        compiled = compile_graph(options, captured.text, target, tuning,
+                                 pack.evaluator(captured.model, options.shown, host, cache, of_weights, options.jobs))
         target = compiled.target
         for warning in tuning.finish():
             print(warning, file=sys.stderr)
     progress.say(f"{options.shown}: packing weights")
     weight_files = pack.weight_files(compiled.constants, captured.model)
-    own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs
-    weights = pack.pack(compiled, weight_files, options.shown, host, cache, inputs if own else Inputs(cache.root),
-                        options.jobs)
+    weights = pack.pack(compiled, weight_files, options.shown, host, cache, of_weights, options.jobs)
     inputs.hashes.save()
 
     embed = options.weights == "embed"

@@ -68,13 +68,14 @@ class Recording(Work, Subject):
 @dataclass(frozen=True)
 class Passes(Subject):
     """What the passes make. specialize: by dim, replacing what the model declares; taps: regions whose results are
-    outputs, too. numerics: exact or relaxed. memory: fast or small."""
+    outputs, too. numerics: exact or relaxed. memory: fast or small. bake_values: for the values of these weights."""
 
     _: KW_ONLY
     backend: str = "c"
     with_reference: bool = False
     numerics: str = "exact"
     memory: str = "fast"
+    bake_values: bool = False
     specialize: tuple[tuple[str, tuple[int, ...]], ...] = ()
     taps: tuple[str, ...] = ()
     dump_after: str = ""

@@ -6,13 +6,15 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from ..errors import Reported, UserError
+from ..graph.bake import Evaluate
+from ..graph.dtypes import DTYPES
 from ..graph.fold import CONSTANTS
 from ..graph.ir import Module
 from ..graph.text import print_module
-from ..pipeline import Compiled, leaves, padded_weights
+from ..pipeline import Compiled, leaves, offsets, padded_weights
 from . import files, host_programs
 from .cache import Cache
 from .record import Inputs
@@ -36,13 +38,34 @@ def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Comp
          jobs: int | None = None) -> Path:
     """The file of packed weights in the cache, made where it is not there yet. Its key is the constant graph and the
     content of the files, which are read only when their size or time is new."""
-    for path in weights:
-        if not path.is_file():
-            raise UserError("no such weights file", str(path), f"it is named in {shown}")
     constants = compiled.constants
     # The weights first: theirs is the better message. What they are folded to may overflow all the same.
     named = leaves("weight", padded_weights(compiled.reference.functions.values()))
     finite = [name for name in named if name in constants.weights] + list(compiled.finite)
+    return _computed(constants, finite, weights, shown, compiler, cache, inputs, jobs)
+
+
+def evaluator(model: Path, shown: str, compiler: Compiler, cache: Cache, inputs: Inputs, jobs: int | None = None,
+              replacements: Sequence[Path] = ()) -> Evaluate:
+    """What computes the results of a graph of constants, each as bytes, from the weights of `model`."""
+    def evaluate(module: Module) -> Mapping[str, bytes]:
+        (function,) = module.entries
+        path = _computed(module, [], weight_files(module, model, replacements), shown, compiler, cache, inputs, jobs)
+        data, found = path.read_bytes(), {}
+        places, _ = offsets((name, value.type) for name, value, _ in function.results)
+        for name, value, _ in function.results:
+            size = value.type.elements.value * DTYPES[value.dtype].bytes
+            found[name] = data[places[name]:places[name] + size]
+        return found
+    return evaluate
+
+
+def _computed(constants: Module, finite: Sequence[str], weights: Sequence[Path], shown: str, compiler: Compiler,
+              cache: Cache, inputs: Inputs, jobs: int | None) -> Path:
+    """The results of the constants' function, in a file."""
+    for path in weights:
+        if not path.is_file():
+            raise UserError("no such weights file", str(path), f"it is named in {shown}")
     program = host_programs.interpreter(compiler, cache, jobs)
     # The files by absolute path: where they lie is no part of the key.
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,

@@ -24,8 +24,19 @@ def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
     for function in plan.functions:
         lines += _function(made, function, at or {})
-    lines += ["", *_sizes(made)]
+    lines += [*_baked(made), "", *_sizes(made)]
     return "\n".join(lines) + "\n"
+
+
+def _baked(made: Made) -> list[str]:
+    """What --bake-values left out."""
+    products = made.compiled.baked.products
+    if not products:
+        return []
+    before, after = sum(p.before for p in products), sum(p.after for p in products)
+    lines = ["", f"baked: {after} of {before} multiply-adds a call stay of products that have fewer channels"]
+    return lines + [f"  {p.loc or '?'}: {p.left} of {p.channels} channels, {p.after} of {p.before} multiply-adds"
+                    for p in products]
 
 
 def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:

@@ -26,6 +26,7 @@ def layout_digest(plan: ModelPlan) -> bytes:
         form = f" {buffers[name].dtype} {buffers[name].shape} {buffers[name].order}" if name in buffers else ""
         lines.append(f"{offset} {name}{form}")
     lines.append(f"state {plan.state_bytes}")
+    lines += [f"baked {plan.baked}"] if plan.baked else []
     lines += [f"{plan.state_offset[b.name]} {b.name} {b.dtype} {b.shape} {b.order}"
               for b in sorted(plan.states, key=lambda b: plan.state_offset[b.name])]
     return hashlib.sha256("\n".join(lines).encode()).digest()

@@ -168,9 +168,11 @@ RELAXED: tuple[GraphPass, ...] = (
     GraphPass("dce-winograd", on_module(each(dce)), relaxed=True),
 )
 
+# The reference of every comparison is what there is before.
+WIDEN = GraphPass("widen", _widen)
+
 # Passes on each variant: exact ones only.
 VARIANTS: tuple[GraphPass, ...] = (
-    GraphPass("widen", _widen),
     GraphPass("specialize", _specialize),
     GraphPass("divide", on_module(each(divide)), plain=False),   # first: what it slices is made simple by what follows
     GraphPass("simplify-specialized", on_module(each(simplify)), plain=False),   # dims of size 1, equal sizes are seen
@@ -183,7 +185,7 @@ VARIANTS: tuple[GraphPass, ...] = (
 FOLD = GraphPass("fold", _fold)
 
 # The exact passes without layout; `capture` is the module as read.
-ORDER: tuple[str, ...] = ("capture", *(p.name for p in (*BEFORE, *VARIANTS, FOLD)))
+ORDER: tuple[str, ...] = ("capture", *(p.name for p in (*BEFORE, WIDEN, *VARIANTS, FOLD)))
 
 
 def run(module: Module, dump: Dump | None = None, verify_each: bool = False) -> Graph:
@@ -196,7 +198,7 @@ def run(module: Module, dump: Dump | None = None, verify_each: bool = False) -> 
     verify(module)
     if dump is not None:
         dump("capture", module)
-    for one in (*BEFORE, *VARIANTS, FOLD):
+    for one in (*BEFORE, WIDEN, *VARIANTS, FOLD):
         graph = one.run(graph)
         if verify_each:
             verify(graph.module)

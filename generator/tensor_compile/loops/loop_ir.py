@@ -587,7 +587,8 @@ class FunctionPlan:
 
 @dataclass(slots=True)
 class ModelPlan:
-    """Everything emission needs. packed: byte offset of each packed constant within the weights blob."""
+    """Everything emission needs. packed: byte offset of each packed constant within the weights blob. baked: what the
+    code relies on of the weights' values, as a digest; "": nothing."""
 
     model: str
     functions: list[FunctionPlan]
@@ -596,3 +597,4 @@ class ModelPlan:
     states: list[Buffer]
     state_offset: dict[str, int]
     state_bytes: int
+    baked: str = ""

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""--bake-values: models whose weights have rows and columns of zeros, in every place that a channel is handed through,
+beside the interpreter on the graph as it was recorded; what is left out; weights of another build."""
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import struct
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, note, ok
+
+ROOT = Path(__file__).resolve().parents[2]
+TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
+# Padding is -3, the zero of all tensors. Half of the biases are zero: channels that they make constant equal it.
+MODEL = """#include <tensor_compile/model.h>
+#define CONV(of, name, ...) tc_quantized_conv(.x = {of, 0.5, -3}, .w = tc_weight(g, name ".w"), \\
+    .w_scale = tc_weight(g, name ".s"), .bias = tc_weight(g, name ".b"), .scale = 0.5, .zero = -3, __VA_ARGS__)
+TC_MODEL(baked)
+{
+    tc_weights(g, "weights.safetensors");
+    tc_tensor x = tc_input(g, "x", TC_I8, 1, 3, 9, 8);
+    tc_tensor a = CONV(x, "a", .padding = {1, 1});
+    tc_tensor b = CONV(a, "b", .padding = {1, 1}, .groups = 16);
+    tc_tensor c = CONV(b, "c", .stride = {1, 1});
+    tc_tensor d = tc_quantized_add(.a = {a, 0.5, -3}, .b = {c, 0.5, -3}, .scale = 0.7, .zero = -3);
+    tc_tensor e = CONV(d, "e", .padding = {1, 1});
+    tc_tensor f = tc_max_pool2d(e, {2, 2});
+    tc_tensor h = CONV(f, "h", .stride = {2, 2});
+    tc_tensor i = tc_reshape(tc_quantized_avg_pool2d(h, {2, 2}), 1, 16);
+    tc_output(g, "y", tc_quantized_linear(.x = {i, 0.5, -3}, .w = tc_weight(g, "i.w"), .w_scale = tc_weight(g, "i.s"),
+                                          .bias = tc_weight(g, "i.b"), .scale = 0.5, .zero = 2));
+    tc_output(g, "all", CONV(f, "j", .stride = {1, 1}));
+}
+"""
+SHAPES = {"a": (16, 3, 3, 3), "b": (16, 1, 3, 3), "c": (16, 16, 1, 1), "e": (16, 16, 3, 3), "h": (16, 16, 1, 1),
+          "i": (5, 16), "j": (16, 16, 1, 1)}
+
+
+def run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False)
+
+
+def weights(seed: int, dead: float, path: Path) -> None:
+    """Rows of zeros for a share of the outputs, columns of zeros for a few inputs."""
+    rng, header, data = random.Random(seed), {}, b""
+    for name, shape in SHAPES.items():
+        terms = shape[1] * (9 if len(shape) == 4 and shape[2] == 3 else 1)
+        taps = terms // shape[1]
+        rows = [rng.random() < dead for _ in range(shape[0])]
+        columns = [rng.random() < 0.2 * dead for _ in range(shape[1])] if shape[1] > 3 else [False] * shape[1]
+        values = [0 if rows[o] or columns[i] else rng.randrange(-127, 128)
+                  for o in range(shape[0]) for i in range(shape[1]) for _ in range(taps)]
+        bias = [0 if rng.random() < 0.5 else rng.randrange(-4000, 4000) for _ in range(shape[0])]
+        scale = [rng.uniform(0.5, 2) * 0.02 / terms ** 0.5 for _ in range(shape[0])]
+        for part, dtype, size, text in (("w", "I8", list(shape), struct.pack(f"<{len(values)}b", *values)),
+                                        ("b", "I32", [shape[0]], struct.pack(f"<{shape[0]}i", *bias)),
+                                        ("s", "F32", [shape[0]], struct.pack(f"<{shape[0]}f", *scale))):
+            header[f"{name}.{part}"] = {"dtype": dtype, "shape": size,
+                                        "data_offsets": [len(data), len(data) + len(text)]}
+            data += text
+    head = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(head)) + head + data)
+
+
+with tempfile.TemporaryDirectory() as temporary:
+    folder = Path(temporary)
+    cache = ["--cache", os.environ.get("TC_TESTS_CACHE", str(folder / "cache"))]
+    isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
+    model = folder / "model.c"
+    model.write_text(MODEL, encoding="utf-8")
+    file = folder / "weights.safetensors"
+    few = ["--optimize", "size", *isa, *cache]
+    for seed, dead in ((1, 0.6), (2, 0.9)):
+        weights(seed, dead, file)
+        result = run("check", str(model), "--bake-values", *few)
+        if not ok(result.returncode == 0, f"seed {seed}: the bits of the recorded graph"):
+            note(result.stdout[-2000:] + result.stderr[-2000:])
+    result = run("explain", str(model), "--bake-values", *few)
+    found = re.search(r"baked: (\d+) of (\d+) multiply-adds", result.stdout)
+    ok(found is not None and int(found[1]) < int(found[2]) / 2, "explain: fewer multiply-adds")
+
+    def digest(name: str, *options: str) -> bytes:
+        """Of the layout that code and weights must agree on."""
+        made = run("pack", str(model), *options, "-o", str(folder / name), *few)
+        if not ok(made.returncode == 0, f"pack: {name}"):
+            note(made.stderr)
+        return (folder / name).read_bytes()[24:56]
+
+    others = folder / "others.safetensors"
+    weights(1, 0.6, others)
+    baked, plain = digest("baked", "--bake-values"), digest("plain")
+    ok(baked != plain, "code for these weights does not take others' layout")
+    ok(digest("others", "--bake-values", "--from", str(others)) != baked, "nor weights with other channels")
+    weights(4, 0, others)
+    equal(digest("dense", "--bake-values", "--from", str(others)), plain, "nothing to leave out: the usual layout")
+done()
