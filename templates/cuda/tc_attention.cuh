@@ -8,14 +8,21 @@
 #include "tc_half.cuh"
 
 #define TC_INFINITY tc_asfloat_i32(0x7f800000)
-#define TC_LOG2E 1.4426950408889634f
+
+/* The larger one; of a NaN and a number either, as the NaN is in the sum of the row anyway. */
+__device__ inline float tc_larger(float a, float b)
+{
+#ifdef __CUDACC__
+    return fmaxf(a, b);
+#else
+    return a < b ? b : a;
+#endif
+}
 
 __device__ inline float tc_quad_max(float x)
 {
-    const float y = __shfl_xor_sync(0xffffffffu, x, 1);
-    x = x < y ? y : x;
-    const float z = __shfl_xor_sync(0xffffffffu, x, 2);
-    return x < z ? z : x;
+    x = tc_larger(x, __shfl_xor_sync(0xffffffffu, x, 1));
+    return tc_larger(x, __shfl_xor_sync(0xffffffffu, x, 2));
 }
 
 __device__ inline float tc_quad_sum(float x)

@@ -135,6 +135,30 @@ static inline void emulated_wgmma(float (&c)[N / 8][4], unsigned long long a, un
             }
 }
 
+/* The same, whose first operand is in registers: a warp's 16 rows are fragments of mma.m16n8k16. */
+template <int N, int TURNED, class F>
+static inline void emulated_wgmma_held(float (&c)[N / 8][4], const unsigned (&a)[4], unsigned long long b, F wide)
+{
+    const unsigned leading = (unsigned)(b >> 16 & 0x3fff) * 16, stride = (unsigned)(b >> 32 & 0x3fff) * 16;
+    const unsigned lane = emulated_thread.x % 32;
+    memcpy(emulated_slot(lane), a, sizeof a);
+    emulated_warp_barrier();
+    for (int j = 0; j < N / 8; ++j)
+        for (int e = 0; e < 4; ++e)
+            for (unsigned k = 0; k < 16; ++k) {
+                const unsigned n = j * 8 + lane % 4 * 2 + e % 2;
+                unsigned at = TURNED ? n / 64 * leading + k / 8 * stride + k % 8 * 128 + n % 64 * 2
+                                     : n / 8 * stride + n % 8 * 128 + k * 2;
+                at += (unsigned)(b & 0x3fff) * 16;
+                at ^= (at >> 7 & 7) << 4;
+                unsigned short bits;
+                memcpy(&bits, emulated_memory + at, 2);
+                const unsigned word = ((unsigned *)emulated_slot(lane / 4 * 4 + k / 2 % 4))[e / 2 + k / 8 * 2];
+                c[j][e] += wide((unsigned short)(word >> 16 * (k % 2))) * wide(bits);
+            }
+    emulated_warp_barrier();
+}
+
 /* A tensor map of the driver of the tests: lines of elements of 16 bits, line_bytes apart. */
 struct emulated_map {
     const unsigned char *address;

@@ -13,7 +13,9 @@ from pathlib import Path
 import emulation
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, skip
+from tensor_compile import cli
 from tensor_compile.compile import elf
+from tensor_compile.loops import schedule_attention
 
 TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"
@@ -161,7 +163,7 @@ with tempfile.TemporaryDirectory() as place:
                    "-rdynamic", "-o", compare, "-ldl", "-lm"])
 
     def same(out: Path, obj: Path, model: Path, name: str, calls: list[str], *more: str, tolerance: str = "",
-             **settings: str) -> dict[str, str]:
+             orders: tuple[str, ...] = ("forward", "reverse"), **settings: str) -> dict[str, str]:
         """One point a call and order of threads: all outputs and states have the bits of the processor's, or differ no
         more than `tolerance` allows. settings: of the driver."""
         emulation.run(["cc", "-shared", obj, "-o", out / "cuda.so"])
@@ -169,7 +171,7 @@ with tempfile.TemporaryDirectory() as place:
         isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
         cpu = build(model, out / "cpu", *isa, *more, cache=cache)
         emulation.run(["cc", "-shared", cpu, "-o", out / "cpu.so"])
-        for order in ("forward", "reverse"):
+        for order in orders:
             done = subprocess.run([compare, out / "cpu.so", out / "cuda.so", name, "--repeat", "1",
                                    *(["--tolerance", tolerance] if tolerance else []), *calls],
                                   env={**env, **settings, "FAKE_CUDA_ORDER": order}, capture_output=True, text=True,
@@ -199,6 +201,17 @@ with tempfile.TemporaryDirectory() as place:
        "a norm reads 16 bits, eight points a thread")
     same(out, attend, HERE / "attend.c", "attend", ["attend,length=72", "attend,length=130"], tolerance="0.06",
          FAKE_CUDA_VERSION="12080")
+
+    # Few multiprocessors have enough to do with blocks of four warps, which multiply as a group.
+    out = folder / "group"
+    shape = ["-DGROUP", "--specialize", "length=72"]
+    schedule_attention.MULTIPROCESSORS = 1
+    cli.main([*map(str, ["build", HERE / "attend.c", "-o", out, "--cache", cache, "--keep", out / "keep", *device,
+                         "--precision", "bf16", *shape])])
+    kernels = [path.read_text(encoding="utf-8") for path in (out / "keep").glob("*.cu")]
+    equal(sum("emulated_wgmma_held" in text for text in kernels), 4, "a group of warps multiplies")
+    same(out, out / "attend.o", HERE / "attend.c", "attend", ["attend,length=72", "attend,length=70"], *shape,
+         tolerance="0.1", orders=("reverse",), FAKE_CUDA_VERSION="12080")
 
     out = folder / "decoder"
     decoder = build(DECODER, out, *device, cache=cache)

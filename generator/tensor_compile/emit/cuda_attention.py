@@ -2,21 +2,29 @@
 """An AttentionKernel as CUDA C, from templates/cuda/attention.cu.in."""
 from __future__ import annotations
 
-from ..loops import schedule_cuda
+import struct
+
+from ..loops import schedule_attention, schedule_cuda
 from ..loops.loop_ir import AttentionKernel
-from ..loops.scalar_ir import Load
+from ..loops.masks import LOWEST
+from ..loops.scalar_ir import Acc, Apply, Const, Load, Scalar
+from ..loops.scalars import walk
 from ..loops.schedule_cuda import Units
 from ..symbolic import Sym, product, sym
 from . import cuda_vectors
+from .cuda_groups import group_product
 from .cuda_kernels import decode, emitter, pointers, positions_header, prologue, rounded
 from .loop_nest import parameters
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
 
+LOG2E = 1.4426950408889634
+LEAST_FACTOR = 2.0 ** -40
+
 
 def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
     """Its products are of operands of the units' precision."""
-    launch, dtype = schedule_cuda.launch(kernel, units=units), units.precision
+    tile, dtype = schedule_attention.tile(kernel, units.wgmma), units.precision
     e = emitter(kernel, {s.buffer for s in kernel.stores}, ["sum"])
     e.relaxed = True
     assert kernel.second is not None and kernel.score is not None
@@ -35,19 +43,22 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
     def copied(load: Load, own: str, size: str, lines: int, across: int, place: list[str],
                there: str) -> dict[str, str]:
         return copies(own, e.pointers[load.buffer], load.dtype, dtype, at(load), size, lines, across, place, there,
-                      launch.threads)
+                      tile.threads)
 
-    keys = ["const tc_index key = (block_first + block) * 64 + line;"]
+    keys = ["const tc_index key = (block_first + block) * KEYS + line;"]
     deep, wide = extent(depth).value // 8, extent(last).value // 8
-    fields = {**copied(kernel.a, "q", "(ROWS * 128)", launch.unroll, deep,
+    fields = {**copied(kernel.a, "q", "(ROWS * 128)", tile.queries, deep,
                        ["const tc_index row = m_first + line;", *m_decode], "row < m_size"),
-              **copied(kernel.second, "k", "(64 * 128)", 64, deep, keys, "key < key_size"),
-              **copied(kernel.b[0], "v", "(64 * 128)", 64, wide, keys, "key < key_size")}
+              **copied(kernel.second, "k", "(KEYS * 128)", tile.keys, deep, keys, "key < key_size"),
+              **copied(kernel.b[0], "v", "(KEYS * 128)", tile.keys, wide, keys, "key < key_size")}
     e.open(kernel.batch + kernel.m)
     e.open((key,))
-    text = e.scalar(kernel.score)
+    factor, raw = unscaled(kernel.score)
+    text = e.scalar(raw)
     lines = e.scopes.pop().lines
-    score = [*e.scopes.pop().lines, *lines, f"s[j][e] = number < key_size ? {text} : -TC_INFINITY;"]
+    whole = extent(key).is_const and extent(key).value % tile.keys == 0
+    score = [*e.scopes.pop().lines, *lines,
+             f"s[j][e] = {text};" if whole else f"s[j][e] = number < key_size ? {text} : -TC_INFINITY;"]
     end = "key_size"
     if kernel.limit is not None:
         (row,) = kernel.m
@@ -67,12 +78,39 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
     head = [*prologue(kernel, e.used, e.written), *e.lines]
     return expand_file("cuda/attention.cu.in", {
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
-        "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": launch.unroll,
-        "threads": launch.threads, "least_blocks": ", 4" if schedule_cuda.crowded(kernel) else "",
+        "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": tile.queries,
+        "keys": tile.keys, "threads": tile.threads,
+        "begin": "tc_begin_first" if schedule_cuda.launch(kernel, units=units).leaves_room else "tc_begin",
+        "least_blocks": f", {tile.least_blocks}" if tile.least_blocks > 1 else "", "grouped": tile.grouped,
+        "scores_text": group_product(f"{symbol}_scores", tile.keys, 0, dtype, fresh=True),
+        "values_text": group_product(f"{symbol}_values", tile.columns, 1, dtype, held=True),
+        "log2e": f"{LOG2E * factor!r}f", "weights_of": "k" if tile.grouped else "0",
+        "key_text_within": "number" if whole else "number < key_size ? number : key_size - 1",
         "zeros": kernel.zeros, "positions": positions_header(kernel),
-        "depth": extent(depth).value, "columns": extent(last).value, "narrow": dtype,
-        "split": launch.cluster, "clustered": launch.cluster > 1, **sizes,
+        "depth": tile.depth, "columns": tile.columns, "narrow": dtype, "split": tile.split, "clustered": tile.split > 1,
+        **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
+
+
+def unscaled(score: Scalar) -> tuple[float, Scalar]:
+    """A factor that all scores share, and scores without it, which the exponentials are multiplied by at no cost."""
+    found = _without_factor(score)
+    return found if found else (1.0, score)
+
+
+def _without_factor(score: Scalar) -> tuple[float, Scalar] | None:
+    if not isinstance(score, Apply):
+        return None
+    if score.op == "mul":
+        for one, other in (score.args, score.args[::-1]):
+            if isinstance(one, Acc) and isinstance(other, Const):
+                factor = struct.unpack("<f", struct.pack("<I", other.bits))[0]
+                return (factor, one) if LEAST_FACTOR <= factor <= 1 / LEAST_FACTOR else None
+        return None
+    if score.op == "select" and score.args[2] is LOWEST and not any(isinstance(x, Acc) for x in walk(score.args[0])):
+        found = _without_factor(score.args[1])
+        return found and (found[0], Apply("select", score.dtype, (score.args[0], found[1], LOWEST)))
+    return None
 
 
 def copies(own: str, pointer: str, dtype: str, wanted: str, at: str, size: str, lines: int, across: int,

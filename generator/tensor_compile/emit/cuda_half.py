@@ -17,6 +17,7 @@ from ..symbolic import Expr, Sym, divisor_of
 from . import cuda_vectors
 from .contraction import whole
 from .cuda_attention import bring
+from .cuda_groups import wgmma
 from .cuda_kernels import rounded
 from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import C_TYPE, extent, indent
@@ -42,24 +43,6 @@ def emit_half(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
         "ahead": AHEAD, "stages": tile.stages(sums), "threads": tile.threads, "least_blocks": tile.least_blocks(sums),
         "narrow": dtype, "mapped": bool(maps), "maps": len(maps), "barriers": tile.barriers(sums),
         "wgmma_text": "\n".join(wgmma(symbol, columns, turned, dtype) for columns, turned in functions)})
-
-
-def wgmma(symbol: str, columns: int, turned: int, dtype: str) -> str:
-    """The function that adds the product of 64 rows and so many columns, of 16 terms. turned: lines of the second
-    operand are terms."""
-    head = f"__device__ inline void {symbol}_wgmma_{columns}_{turned}(float (&c)[{columns // 8}][4], uint64_t a, " \
-           "uint64_t b)"
-    count = columns // 2
-    registers = ", ".join(f"%{i}" for i in range(count))
-    bound = ", ".join(f'"+f"(c[{i // 4}][{i % 4}])' for i in range(count))
-    return "\n".join([
-        "#ifdef TC_WGMMA", head, "{", "#ifdef __CUDACC__",
-        '    asm volatile("{\\n.reg .pred p;\\nsetp.ne.b32 p, 1, 0;\\n'
-        f'wgmma.mma_async.sync.aligned.m64n{columns}k16.f32.{dtype}.{dtype} "',
-        f'                 "{{{registers}}}, "',
-        f'                 "%{count}, %{count + 1}, p, 1, 1, 0, {turned};\\n}}\\n"',
-        f"                 : {bound}", '                 : "l"(a), "l"(b));', "#else",
-        f"    emulated_wgmma<{columns}, {turned}>(c, a, b, tc_cast_{dtype}_f32);", "#endif", "}", "#endif"])
 
 
 def _eights(e: Expr) -> bool:

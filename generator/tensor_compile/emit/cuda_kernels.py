@@ -105,12 +105,13 @@ def function(kernel: Kernel, e: Emitter, symbol: str, what: str, body: list[str]
     """The translation unit around a body, which e wrote. what: of the first comment; header: of templates/cuda; launch:
     if it is not the usual one; early: the next kernel may be brought to the multiprocessors meanwhile."""
     launch = launch or schedule_cuda.launch(kernel)
+    begin = "tc_begin_wait" if not early else "tc_begin_first" if launch.leaves_room else "tc_begin"
     return "\n".join([
         "/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: {what}", *parameters(kernel), " */",
         f'#include "tc_{header}.cuh"', *positions_header(kernel), "",
         f'extern "C" __global__ void __launch_bounds__({launch.threads})',
         f"{symbol}(const tc_arguments<{pointers(kernel)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
-        f"    {'tc_begin' if early else 'tc_begin_wait'}();",
+        f"    {begin}();",
         *indent(prologue(kernel, e.used, e.written)), *indent(body), "}", ""])
 
 

@@ -20,7 +20,7 @@ from typing import Mapping, TypeAlias
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
-from . import bulk_copies, few_rows, schedule_half, wide
+from . import bulk_copies, few_rows, schedule_attention, schedule_half, wide
 from .few_rows import FewRows
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, RowReduce, RowSort
@@ -138,6 +138,12 @@ class Launch:
     cluster: int = 1
     at_most: int = MOST_BLOCKS
 
+    @property
+    def leaves_room(self) -> bool:
+        """Whether the blocks are so few that those of kernels behind them find room beside them."""
+        most = self.points.range()[1]
+        return most is not None and -(-most // self.each) <= MULTIPROCESSORS // 2
+
     def most(self, instances: int) -> int:
         """Blocks; instances: of scratch."""
         return instances if self.scratch else self.at_most
@@ -151,7 +157,8 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
     if isinstance(kernel, AttentionKernel):
-        return attention(kernel, units.wgmma)
+        attention = schedule_attention.tile(kernel, units.wgmma)
+        return Launch(attention.blocks(kernel), 1, attention.threads, shared=attention.shared, cluster=attention.split)
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         if plain:
             parts = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
@@ -188,30 +195,6 @@ def tiled(kernel: ContractionKernel | GroupedContractionKernel, shape: Tile | Ha
     stay = isinstance(shape, HalfTile) and shape.bulk
     return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
                   shared=shape.shared(operands), cluster=split, at_most=MULTIPROCESSORS if stay else MOST_BLOCKS)
-
-
-def attention(kernel: AttentionKernel, clusters: bool) -> Launch:
-    """Blocks of four warps, all of which copy; 16 queries a warp, and where there are few of them not in every warp.
-    unroll: the queries of a block. clusters: where chips have them, several blocks share the keys of few queries."""
-    warps, batch, rows = 4, usual(kernel.batch), usual(kernel.m)
-    while warps > 1 and (rows <= 16 * (warps // 2) or batch * -(-rows // (16 * warps)) < MULTIPROCESSORS // 2):
-        warps //= 2
-    queries = 16 * warps
-    blocks, pieces_of_keys, split = batch * -(-rows // queries), -(-usual((kernel.key,)) // 64), 1
-    while clusters and split < 8 and 2 * split <= pieces_of_keys and 2 * split * blocks <= 2 * MULTIPROCESSORS:
-        split *= 2
-    panels, columns = -(-extent(kernel.depth).value // 64), extent(kernel.n[-1]).value
-    pieces = 128 * (panels * queries + 2 * 64 * (panels + -(-columns // 64)))
-    points = product(extent(s) for s in kernel.batch) * ((product(extent(s)
-                                                                  for s in kernel.m) + queries - 1) // queries)
-    return Launch(points * split, 1, 128, unroll=queries, shared=max(pieces, 4 * queries * (columns + 6)),
-                  cluster=split)
-
-
-def crowded(kernel: AttentionKernel) -> bool:
-    """Whether a multiprocessor has more than three blocks to run, which fit with 128 registers a thread."""
-    blocks = usual(kernel.batch) * -(-usual(kernel.m) // 64)
-    return blocks > 3 * MULTIPROCESSORS and max(extent(kernel.depth).value, extent(kernel.n[-1]).value) <= 64
 
 
 def is_team(kernel: LoopNestKernel) -> bool:
