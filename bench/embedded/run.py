@@ -2,7 +2,7 @@
 """The int8 models of MLPerf Tiny on an emulated board without an operating system: instructions, RAM and flash, beside
 the layers as calls of CMSIS-NN where its source is there (`meson subprojects download cmsis-nn`, or --cmsis).
 
-    run.py [MODEL...] [--board BOARD] [--cmsis FOLDER] [--bake-values]
+    run.py [MODEL...] [--board BOARD] [--cmsis FOLDER] [--bake-values] [--memory fast|small]
 
 Instructions are the emulator's (-icount shift=0), not cycles of a chip.
 """
@@ -129,6 +129,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="*", default=list(WORK), metavar="MODEL")
     parser.add_argument("--board", default="cortex-m4f", choices=BOARDS)
+    parser.add_argument("--memory", default="fast", choices=("fast", "small"), help="of `build`")
     parser.add_argument("--cmsis", type=Path, default=ROOT / "subprojects" / "cmsis-nn", help="CMSIS-NN's source")
     parser.add_argument("--bake-values", action="store_true", help="as of build; a multiply-add is one of the model's")
     parser.add_argument("--work", type=Path, help="folder that is kept")
@@ -143,7 +144,8 @@ def main() -> None:
         there = board.folder != "rv32" and (given.cmsis / "Include" / "arm_nnfunctions.h").is_file()
         for model in given.models:
             work = given.work or Path(temporary)
-            found = measure(model, board, work, ["--bake-values"] if given.bake_values else [])
+            options = ["--memory", given.memory, *(["--bake-values"] if given.bake_values else [])]
+            found = measure(model, board, work, options)
             beside = str(cmsis(model, board, work, given.cmsis)) if there else "skipped"
             print(f"{model:24} {found['instructions']:12} {found['instructions'] / WORK[model]:14.2f} "
                   f"{found['arena']:8} {found['stack']:6} {found['code']:7} {found['weights']:9} {beside:>10}"

@@ -22,7 +22,7 @@ class PairEmitter(WordEmitter):
     # -- several points -----------------------------------------------------------------------------------------------
     def columns(self, form: Columns) -> None:
         e, points, rows, words = self.e, form.points, extent(form.n).value, 4 * form.groups
-        self.split(-(-points // PAIR))
+        self.split(self.groups(points, PAIR))
         if form.terms < words:
             e.lines += [f"for (tc_index i = {form.terms}; i < {words}; ++i)", "    scratch[i] = 0;"]
         self.open_pair(points)
@@ -102,7 +102,7 @@ class PairEmitter(WordEmitter):
         e = self.e
         tall, wide = form.taps
         taps, width = tall * wide, form.width
-        rows, columns, count = extent(form.row).value, extent(form.column).value, extent(form.channel).value
+        rows, columns, count = self.text(extent(form.row)), extent(form.column).value, extent(form.channel).value
         self.functions.append(f"TC_DEFINE_WINDOWS({taps})")
         self.split(domain_size(form.batch).value * count)
         e.lines += ["int32_t *const taps = (int32_t *)scratch, *const ring = taps + "

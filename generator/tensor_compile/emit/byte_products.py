@@ -8,7 +8,7 @@ from ..instruction_sets import instruction_set
 from ..loops.byte_products import ByteProductKernel, Channels, Columns, FAR, Form, Row, find
 from ..loops.scalars import domain_size, extent, Rewriter, rewritten
 from ..loops.loop_ir import Store
-from ..symbolic import ZERO, Expr, Sym, sym
+from ..symbolic import ZERO, Expr, Sym, exact_div, sym
 from .loop_nest import PLAIN_SCHEDULE, parameters, pointer
 from .scalar import indent
 from .fixed_point import FixedPointEmitter
@@ -26,7 +26,8 @@ def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str, emitter_
             *(f'#include "{name}"' for name in emitter.HEADERS), "", *emitter.functions,
             f"void {symbol}(void *const *p, const tc_index *d, tc_index thread, tc_index threads)", "{"]
     assert instruction_set(isa).lanes == 1
-    lines = ["(void)d;"]
+    lines = ["(void)d;", *(f"const tc_index {emitter.e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims)
+                           if s in emitter.e.names.used)]
     for i, b in enumerate(kernel.params):
         if b is kernel.work:
             size = -(-b.elements.value * 4 // 64) * 64
@@ -46,7 +47,8 @@ class WordEmitter:
         self.kernel, self.form = kernel, form
         self.buffers = {b.name: b for b in kernel.params}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
-        self.e = self.EMITTER({}, pointers, 1, None, None, (), self.buffers, {s.buffer for s in form.stores})
+        dims = {s: f"n{i}" for i, s in enumerate(kernel.dims)}
+        self.e = self.EMITTER(dims, pointers, 1, None, None, (), self.buffers, {s.buffer for s in form.stores})
         self.functions: list[str] = []
         self.x = pointers[form.x.buffer]
         self.w = pointers[form.w.buffer]
@@ -61,24 +63,35 @@ class WordEmitter:
             self.channels(self.form)
         return self.e.lines
 
-    def split(self, items: int) -> None:
+    def text(self, e: Expr) -> str:
+        """C text of a number of points or rows."""
+        return str(e.value) if e.is_const else f"({self.e.index(e)})"
+
+    def groups(self, points: Expr, size: int) -> str:
+        """C text of how many times `size` points are computed together."""
+        whole = exact_div(points, size)
+        return str(-(-points.value // size)) if points.is_const else self.text(whole) if whole is not None else \
+            f"{self.text(points + (size - 1))} / {size}"
+
+    def split(self, items: int | str) -> None:
         self.e.lines += ["tc_index begin, end;", f"tc_split({items}, thread, threads, &begin, &end);"]
 
     def point(self, variables: tuple[Sym, ...], number: str, suffix: str) -> None:
         """Names the variables of point `number`."""
         for i, s in enumerate(variables):
-            size, inner = extent(s).value, domain_size(variables[i + 1:]).value
+            inner = domain_size(variables[i + 1:]).value
             text = f"{number} / {inner}" if inner > 1 else number
             name = self.e.names[s] = f"m{i}{suffix}"
-            self.e.lines.append(f"const tc_index {name} = {f'{text} % {size}' if i else text};")
+            self.e.lines.append(f"const tc_index {name} = {f'{text} % {extent(s).value}' if i else text};")
 
-    def open_pair(self, points: int) -> None:
+    def open_pair(self, points: Expr) -> None:
         """Opens the loop over pairs of points: the numbers of both."""
         self.e.open()
+        second = f"tc_min(first + 1, {self.text(points - 1)})"
         self.e.lines.append(f"const tc_index first = item * {PAIR}, second = "
-                            f"{'first + 1' if points % PAIR == 0 else f'tc_min(first + 1, {points - 1})'};")
+                            f"{'first + 1' if exact_div(points, PAIR) is not None else second};")
 
-    def pair(self, variables: tuple[Sym, ...], points: int) -> tuple[list[dict[Sym, Expr]], tuple[str, str]]:
+    def pair(self, variables: tuple[Sym, ...], points: Expr) -> tuple[list[dict[Sym, Expr]], tuple[str, str]]:
         """Names the variables of both points: what stands for them in each, and the heads of what each stores."""
         points_of: list[dict[Sym, Expr]] = []
         for r in range(PAIR):
@@ -87,7 +100,7 @@ class WordEmitter:
             points_of.append(dict(zip(variables, map(sym, copies), strict=True)))
             self.e.scopes[-1].bound |= set(copies)
         # a point that has no neighbour is not stored again: its result may be where an operand was
-        return points_of, ("", "if (second > first)" if points % PAIR else "")
+        return points_of, ("", "" if exact_div(points, PAIR) is not None else "if (second > first)")
 
     def stores(self, stores: Iterable[Store], mapping: dict[Sym, Expr], total: str) -> None:
         """Stores with variables replaced, in a scope of their own. total: C text of the sum."""
@@ -98,7 +111,7 @@ class WordEmitter:
     # -- several points -----------------------------------------------------------------------------------------------
     def columns(self, form: Columns) -> None:
         e, points, rows = self.e, form.points, extent(form.n).value
-        self.split(-(-points // PAIR))
+        self.split(self.groups(points, PAIR))
         if not form.whole_words:
             e.lines += [f"int8_t *const bytes = (int8_t *)(scratch + {4 * form.groups});",
                         f"for (tc_index i = {form.terms}; i < {4 * form.groups}; ++i)", "    bytes[i] = 0;"]
@@ -233,7 +246,7 @@ class WordEmitter:
     def channels(self, form: Channels) -> None:
         e = self.e
         tall, wide = form.taps
-        taps, width, rows = tall * wide, form.width, extent(form.row).value
+        taps, width, rows = tall * wide, form.width, self.text(extent(form.row))
         blocks = extent(form.channel).value // QUAD
         self.split(domain_size(form.batch).value * blocks)
         e.lines += [f"uint32_t *const taps = scratch, *const ring = scratch + {2 * taps};"]
@@ -267,7 +280,7 @@ class WordEmitter:
     def new_rows(self, form: Channels, stage: list[str]) -> None:
         """Stages the rows up to the last one of the window, those that the window before had not."""
         self.e.lines += ["TC_UNROLL(1)", f"for (; y < row * {form.row_stride} + {form.taps[0]}; ++y) {{",
-                         f"    const int exists = y >= {form.y_low} && y < {form.y_high};",
+                         f"    const int exists = y >= {self.text(form.y_low)} && y < {self.text(form.y_high)};",
                          *(f"    {line}" for line in stage), "}"]
 
     def row_of(self, form: Channels) -> str:

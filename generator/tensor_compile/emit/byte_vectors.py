@@ -10,7 +10,7 @@ from ..loops.byte_products import ByteProductKernel, Channels, Columns, Form, Ro
 from ..loops.byte_vectors import QUAD, channels_layout, columns_layout
 from ..loops.loop_ir import Store
 from ..loops.scalars import domain_size, extent, loads, Rewriter, rewritten
-from ..symbolic import ZERO, Expr, Sym, sym
+from ..symbolic import ZERO, Expr, Sym, exact_div, sym
 from .byte_products import WordEmitter
 from .byte_tile import tile
 from .lanes import LANES, LanesEmitter, possible
@@ -53,15 +53,16 @@ class VectorEmitter(WordEmitter):
     def columns(self, form: Columns) -> None:
         e, points, rows, layout = self.e, form.points, extent(form.n).value, columns_layout(form, self.room)
         block, step = layout.points, layout.step
-        self.split(-(-points // block))
+        self.split(self.groups(points, block))
         e.lines += ["int8_t *const columns = (int8_t *)scratch;",
                     f"int32_t *const sums = (int32_t *)(void *)(columns + {block * step});"]
         if form.terms < step:
             e.lines += [f"for (tc_index i = 0; i < {block}; ++i)",
                         f"    tch_fill(columns + i * {step} + {form.terms}, 0, {step - form.terms});"]
         e.open()
+        left = f"tc_min({block}, {self.text(points)} - first)"
         e.lines.append(f"const tc_index first = item * {block}, count = "
-                       f"{block if points % block == 0 else f'tc_min({block}, {points} - first)'};")
+                       f"{block if exact_div(points, block) is not None else left};")
         e.open()
         e.lines.append("const tc_index point = first + r;")
         self.point(form.m, "point", "")
@@ -169,15 +170,16 @@ class VectorEmitter(WordEmitter):
                     f"{form.tap_step});",
                     f"const int8_t *const from = {self.x} + ({e.index(form.base)} + {many} * block);",
                     "tc_index y = 0, slot = 0, turn = 0;"]
-        rows, together = extent(form.row).value, layout.together
+        height, together = extent(form.row), layout.together
+        rows = self.text(height)
         e.open()
-        e.lines.append(f"const tc_index count = "
-                       f"{together if rows % together == 0 else f'tc_min({together}, {rows} - first)'};")
+        left = f"tc_min({together}, {rows} - first)"
+        e.lines.append(f"const tc_index count = {together if exact_div(height, together) is not None else left};")
         stage, ring = f"tch_stage{many}(rows + slot, {layout.plane}, from + y * {form.row_step}, ", \
             f"{form.width}, {form.column_step}, {slots}, {form.other});"
         e.lines += ["TC_UNROLL(1)", "for (tc_index i = 0; i < count; ++i) {",
                     "    TC_UNROLL(1)", f"    for (; y < (first + i) * {form.row_stride} + {tall}; ++y) {{",
-                    f"        if (y >= {form.y_low} && y < {form.y_high})",
+                    f"        if (y >= {self.text(form.y_low)} && y < {self.text(form.y_high)})",
                     f"            {stage}{form.x_low}, {min(form.x_high, form.width)}, {ring}", "        else",
                     f"            {stage}{form.width}, 0, {ring}",
                     f"        slot = slot < {slots - 1} ? slot + 1 : 0;", "    }",

@@ -65,8 +65,8 @@ class Columns:
     unit: int
 
     @property
-    def points(self) -> int:
-        return domain_size(self.m).value
+    def points(self) -> Expr:
+        return domain_size(self.m)
 
     @property
     def groups(self) -> int:
@@ -105,7 +105,8 @@ class Row:
 class Channels:
     """channel: the variable that both operands share. row, column: variables of the points; taps: sizes of the
     window. Point (y, x) of the operand is at `base + row_step * y + column_step * x` and the channel; a window begins
-    at y = row_stride * row, x = column_stride * column. Points exist from y_low to y_high-1, and x_low to x_high-1."""
+    at y = row_stride * row, x = column_stride * column. Points exist from y_low to y_high-1, and x_low to x_high-1.
+    How many rows there are, and which of the operand's exist, may be known at run time alone."""
 
     x: Load
     w: Load
@@ -122,8 +123,8 @@ class Channels:
     column_step: int
     row_stride: int
     column_stride: int
-    y_low: int
-    y_high: int
+    y_low: Expr
+    y_high: Expr
     x_low: int
     x_high: int
 
@@ -183,14 +184,15 @@ def find(kernel: LoopNestKernel) -> Form | None:
     buffers = {p.name: p for p in kernel.params}
     pair = _operands(reduction.value, buffers)
     variables = (*points, *reduction.vars)
-    if pair is None or reduction.valid or not all(extent(s).is_const for s in variables):
+    loose = [s for s in variables if not extent(s).is_const]    # rows of a stripe
+    if pair is None or reduction.valid or len(loose) > 1 or set(loose) & set(reduction.vars):
         return None
     x, w = pair
     x_at, w_at = (buffers[v.buffer].address(v.index) for v in pair)
     steps = [e.coefficient(s) for e in (x_at, w_at, *x.valid) for s in variables]
     if any(step is None or not step.is_const for step in steps):
         return None
-    if any(s not in variables for e in (x_at, w_at, *x.valid) for s in e.symbols()) or w_at.substitute(
+    if any(s not in variables and not s.is_dim for e in (x_at, w_at, *x.valid) for s in e.symbols()) or w_at.substitute(
             {s: ZERO for s in variables}) != ZERO:
         return None
     other = DTYPES[x.other.dtype].number(x.other.bits) if x.valid and x.other is not None else 0
@@ -221,8 +223,8 @@ def overwrites(kernel: LoopNestKernel, x: Buffer, out: Buffer) -> bool:
     # four channels of all rows: row y of the result is stored when rows up to y of the operand are in the ring
     step = {s: at.coefficient(s) for s in (form.row, form.column, form.channel)}
     return (step[form.row] == form.row_step and step[form.column] == form.column_step and step[form.channel] == 1
-            and form.row_stride == form.column_stride == 1 and form.y_low < form.taps[0] and not form.batch
-            and form.base == wrap(-form.y_low * form.row_step - form.x_low * form.column_step)
+            and form.row_stride == form.column_stride == 1 and form.y_low.is_const and form.y_low.value < form.taps[0]
+            and not form.batch and form.base == -form.y_low * form.row_step - form.x_low * form.column_step
             and at.substitute({s: ZERO for s in step}) == ZERO)
 
 
@@ -290,6 +292,8 @@ def _rows(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tuple[St
     if len(columns) != 1 or _step(x_at, k[-1]) != 1:
         return None
     (n,) = columns
+    if not extent(n).is_const or any(not extent(s).is_const for s in [s for s in points if s is not n][1:]):
+        return None
     step = 1
     for s in reversed(k):
         if _step(w_at, s) != step:
@@ -325,9 +329,11 @@ def _channels(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tupl
     if len(shared) != 1 or len(k) != 2 or domain_size(k).value > MOST_TAPS:
         return None
     (c,) = shared
-    depth = extent(c).value
     across = [s for s in points if s is not c]
-    if depth % 4 or (_step(x_at, c), _step(w_at, c)) != (1, 1) or len(across) < 2:
+    if len(across) < 2 or any(not extent(s).is_const for s in (c, *across[:-2], across[-1])):
+        return None
+    depth = extent(c).value
+    if depth % 4 or (_step(x_at, c), _step(w_at, c)) != (1, 1):
         return None
     tall, wide = (extent(s).value for s in k)
     if (_step(w_at, k[0]), _step(w_at, k[1])) != (depth * wide, depth):
@@ -339,19 +345,27 @@ def _channels(x: Load, w: Load, x_at: Expr, w_at: Expr, other: int, stores: tupl
     row_stride, column_stride = _step(x_at, row) // row_step, _step(x_at, column) // column_step
     if min(row_stride, column_stride) < 1 or row_stride > tall:
         return None
-    limits = [[0, (extent(row).value - 1) * row_stride + tall], [0, (extent(column).value - 1) * column_stride + wide]]
+    limits = [[ZERO, (extent(r) - 1) * stride + size] for r, stride, size in ((row, row_stride, tall),
+                                                                             (column, column_stride, wide))]
+    told: set[tuple[int, int]] = set()   # other limits are those of all positions, which need no test
     for e in x.valid:
         for axis, (point, tap, stride) in enumerate(((row, k[0], row_stride), (column, k[1], column_stride))):
             sign = _step(e, tap)
-            if e.symbols() <= {point, tap} and sign in (1, -1) and _step(e, point) == sign * stride:
-                rest = e.substitute({point: ZERO, tap: ZERO}).value
-                if sign > 0:
-                    limits[axis][0] = max(limits[axis][0], -rest)
-                else:
-                    limits[axis][1] = min(limits[axis][1], rest + 1)
+            others = e.symbols() - {point, tap}
+            if all(s.is_dim for s in others) and sign in (1, -1) and _step(e, point) == sign * stride:
+                rest = e.substitute({point: ZERO, tap: ZERO})
+                bound, nearer = (-rest, max) if sign > 0 else (rest + 1, min)
+                known = limits[axis][sign < 0]
+                if known.is_const and bound.is_const:
+                    bound = wrap(nearer(known.value, bound.value))
+                elif (axis, sign) in told:
+                    return None
+                limits[axis][sign < 0] = bound
+                told.add((axis, sign))
                 break
         else:
             return None
     base = x_at.substitute({row: ZERO, column: ZERO, k[0]: ZERO, k[1]: ZERO, c: ZERO})
     return Channels(x, w, other, stores, tuple(across[:-2]), c, row, column, (tall, wide), depth, base, row_step,
-                    column_step, row_stride, column_stride, *limits[0], *limits[1])
+                    column_step, row_stride, column_stride, limits[0][0], limits[0][1], limits[1][0].value,
+                    limits[1][1].value)

@@ -7,6 +7,7 @@ from math import gcd
 from typing import Callable, Iterable, Iterator, TypeVar
 
 from ..instruction_sets import instruction_set
+from ..symbolic import Expr
 from .byte_products import Channels, Columns, Form, pair_words, Row
 from .scalars import extent
 
@@ -68,14 +69,15 @@ def columns_layout(form: Columns, room: int | None = None) -> ColumnsLayout:
     """The fastest layout that has at most `room` bytes; the smallest one where none has. None: as many as it likes."""
     step = rounded(form.terms, VECTOR)
     most = MOST_POINTS if MOST_POINTS * step <= MOST_BYTES else QUAD
-    return _fitting((ColumnsLayout(min(points, rounded(form.points, 2)), step) for points in range(most, 0, -2)), room)
+    there = rounded(_most(form.points), 2)
+    return _fitting((ColumnsLayout(min(points, there), step) for points in range(most, 0, -2)), room)
 
 
 def channels_layout(form: Channels, room: int | None = None) -> ChannelsLayout:
     """As columns_layout."""
     tall, wide = form.taps
     slots, run = tall, wide * tall
-    columns, rows = extent(form.column).value, extent(form.row).value
+    columns, rows = extent(form.column).value, _most(extent(form.row))
     # what the last window reads behind its own bytes is in the plane, too
     last = (columns - 1) * form.column_stride * slots + rounded(run, VECTOR)
     plane = rounded(max(form.width * slots, last), 4)
@@ -84,6 +86,13 @@ def channels_layout(form: Channels, room: int | None = None) -> ChannelsLayout:
     sizes = (8, QUAD) if extent(form.channel).value % 8 == 0 else (QUAD,)
     return _fitting((ChannelsLayout(channels, slots, run, turns, plane, columns, many)
                      for channels in sizes for many in (together, min(together, 2), 1)), room)
+
+
+def _most(e: Expr) -> int:
+    """The upper end of a number of points or rows."""
+    high = e.range()[1]
+    assert high is not None
+    return high
 
 
 def _fitting(layouts: Iterator[_Layout], room: int | None) -> _Layout:
