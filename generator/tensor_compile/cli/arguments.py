@@ -160,8 +160,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("budgets (a build that exceeds one fails and prints the bill)")
     for name, what in (("arena", "working memory"), ("weights", "packed weights"), ("code", "machine code"),
-                       ("stack", "stack of the entry and the kernel that needs most, without the runtime's")):
+                       ("stack", "stack of the entry, the kernel that needs most and, by GCC for a target of one "
+                                 "thread, the runtime")):
         group.add_argument(f"--max-{name}", type=size, default=None, metavar="BYTES", help=f"{what}, e.g. 64K")
+    group.add_argument("--runtime", choices=("core", "lean"), default="core",
+                       help="whose stack counts: that of tensor-compile or of tensor-compile-lean (default: core)")
 
     group = parser.add_argument_group("looking inside")
     group.add_argument("--verify", action="store_true", help="verify the intermediate forms between all passes")
@@ -347,7 +350,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         memory=args.memory, bake_values=args.bake_values, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
         taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
-        max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, weights=args.weights,
+        max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, runtime=args.runtime,
+        weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,
         keep=absolute(args.keep), preprocessor=tuple(args.preprocessor),
         cc=args.cc or from_environment("CC", "cc"),

@@ -16,7 +16,8 @@ from ..errors import OptionError, UserError, closest
 from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
-from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, toolchain
+from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, runtime_stack, \
+    toolchain
 from .backends import Sources
 from .cache import Cache
 from .jobs import spare_jobs
@@ -53,12 +54,14 @@ class Planned:
 @dataclass(slots=True)
 class Made(Planned):
     """Everything a build knows when all is compiled; paths lie in the cache. embedded: the weights that the object
-    holds; flags: the target's and the host's."""
+    holds; flags: the target's and the host's; runtime: stack of the runtime, where there is one thread and the compiler
+    tells, else None."""
 
     objects: dict[str, Object]
     driver: Object
     embedded: Path | None
     flags: tuple[str, ...]
+    runtime: int | None
 
 
 def toolchains(machine: Machine, inputs: Inputs | None = None
@@ -171,7 +174,9 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     embedded = planned.weights if planned.compiled.plan.packed_bytes and options.weights == "embed" else None
     made = Made(**{f.name: getattr(planned, f.name) for f in fields(planned)},
                 objects={o.name: o for o in compiled_units[:-1]}, driver=compiled_units[-1], embedded=embedded,
-                flags=(*target.flags, *options.cflags))
+                flags=(*target.flags, *options.cflags),
+                runtime=None if target.apart or target.threads > 1 else runtime_stack.needed(
+                    options.runtime, compiler, (*target.flags, *options.cflags), options.open_cache()))
     budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
                  options.max_stack)
     return made

@@ -26,7 +26,7 @@ class Line:
 class Bill:
     """Bytes, each with what it is made of. arena: of the largest variant, at the upper ends of the dims and with the
     target's largest team; code: of all kernels and the driver; stack: of the deepest call (None where the compiler does
-    not tell): the entry and the kernel that needs most."""
+    not tell): the entry and the kernel that needs most, and the runtime between them where that is known."""
 
     arena: int
     weights: int
@@ -59,7 +59,8 @@ def bill(made: Made) -> Bill:
     micro = max((line.bytes for line in stack[:-1] if line.what.startswith(LIBRARY)), default=0)
     deepest = max((line.bytes for line in stack[:-1]), default=0) + micro   # a kernel may call one of them
     return replace(memory_bill(made), code=sum(line.bytes for line in code), code_lines=tuple(code),
-                   stack=deepest + stack[-1].bytes if len(stack) == len(objects) else None, stack_lines=tuple(stack))
+                   stack=deepest + stack[-1].bytes + (made.runtime or 0) if len(stack) == len(objects) else None,
+                   stack_lines=(*stack, *([Line("runtime", made.runtime)] if made.runtime is not None else [])))
 
 
 def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: int | None, stack: int | None) -> None:

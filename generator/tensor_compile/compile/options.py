@@ -122,6 +122,7 @@ class Budgets(Subject):
     max_weights: int | None = None
     max_code: int | None = None
     max_stack: int | None = None
+    runtime: str = "core"
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,8 @@ def _memory(made: Made, program: Program, sizes: Mapping[Sym, int]) -> list[str]
 def _sizes(made: Made) -> list[str]:
     found = budget.bill(made)
     stack = f"{found.stack} bytes" if found.stack is not None else "not told by the compiler"
+    if found.stack is not None and made.runtime is not None:
+        stack += f" ({made.runtime} of them the runtime's)"
     lines = [f"sizes: code {found.code} bytes, weights {found.weights} bytes, arena {found.arena} bytes, stack {stack}"]
     lines += [f"  weights {line.what}: {line.bytes} bytes" for line in found.weights_lines]
     state = made.compiled.plan.state_bytes
