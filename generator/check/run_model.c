@@ -2,7 +2,7 @@
  *
  * The target's part of `tensor-compile check`: calls a compiled function through the dynamic entry.
  *
- *   run-model [--profile CALLS TRACE] FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|-
+ *   run-model [--profile CALLS TRACE | --time MILLISECONDS -] FUNCTION IN.safetensors OUT.safetensors CPU THREADS WEIGHTS|- STATE|- STATE_OUT|-
  *   [DIM=SIZE…]
  *
  * Inputs are taken from IN by name, outputs are written to OUT; the state starts as STATE says and what it is
@@ -14,6 +14,9 @@
  *
  * --profile: one call, then up to CALLS more that are recorded (fewer where they take over a second), all from the same
  * state; TRACE gets what the recorder writes, and the number of calls is printed.
+ *
+ * --time: one call, then as many more as fit the time, three at least, each from the same state; the nanoseconds of the
+ * shortest are printed.
  *
  * A model for a device runs on the first one that its driver shows.
  */
@@ -171,12 +174,39 @@ static int profile_calls(tc_context *context, const tc_function *f, const tc_vie
     return ok ? calls : 0;
 }
 
+static long long now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec * 1000000000LL + t.tv_nsec;
+}
+
+/* The nanoseconds of the shortest of some calls; -1 where one fails. */
+static long long time_calls(tc_context *context, const tc_function *f, const tc_view *views,
+                            const tc_call_options *options, const void *start, int milliseconds)
+{
+    const long long end = now() + milliseconds * 1000000LL;
+    long long least = -1;
+    for (int calls = 0; calls < 3 || now() < end; ++calls) {
+        if (start)
+            tc_state_copy(f->model, options->state, start);
+        const long long begin = now();
+        if (tc_call(context, f, views, f->input_count, views + f->input_count, f->output_count, options) !=
+            TC_STATUS_OK)
+            return -1;
+        const long long taken = now() - begin;
+        least = least < 0 || taken < least ? taken : least;
+    }
+    return least;
+}
+
 int main(int argc, char **argv)
 {
     const int profiled = argc > 3 && !strcmp(argv[1], "--profile") ? atoi(argv[2]) : 0;
+    const int timed = argc > 3 && !strcmp(argv[1], "--time") ? atoi(argv[2]) : 0;
     const char *trace = profiled ? argv[3] : NULL;
-    argv += profiled ? 3 : 0;
-    argc -= profiled ? 3 : 0;
+    argv += profiled || timed ? 3 : 0;
+    argc -= profiled || timed ? 3 : 0;
     if (argc < FIRST_DIM)
         return fail("run-model FUNCTION IN OUT CPU THREADS WEIGHTS|- STATE|- STATE_OUT|- [DIM=SIZE...]");
     const tc_function *f = NULL;
@@ -263,13 +293,15 @@ int main(int argc, char **argv)
         tc_context_use_pool(&context, pool);
 
     const tc_call_options options = {.dims = dims, .state = state, .weights = weights};
-    void *start = state && profiled ? aligned(f->model->state_bytes) : NULL;
+    void *start = state && (profiled || timed) ? aligned(f->model->state_bytes) : NULL;
     if (start && tc_state_copy(f->model, start, state) != TC_STATUS_OK)
         return fail("the state cannot be copied");
     const tc_status status = tc_call(&context, f, views, f->input_count, views + f->input_count, f->output_count,
                                      &options);
     if (status == TC_STATUS_OK && profiled)
         printf("%d\n", profile_calls(&context, f, views, &options, start, profiled, trace));
+    if (status == TC_STATUS_OK && timed)
+        printf("%lld\n", time_calls(&context, f, views, &options, start, timed));
     free(start);
     tc_pool_destroy(pool);
     tc_cuda_close(cuda);

@@ -33,6 +33,7 @@ from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
 from .loops.shift_pairs import shift_pairs
+from .loops.variant_form import VariantForm
 from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
 from .target import Target
@@ -41,6 +42,7 @@ ALIGNMENT = 64  # of every tensor of the weights and of the state
 HEADERS = 128    # bytes at most before either of them
 
 Dump = Callable[[str, str], None]
+ChooseForm = Callable[[str, str, Function], VariantForm]   # of an entry, a variant's name and its graph
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,8 @@ class Compiled:
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small,
-    evaluate: as of `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's."""
+    evaluate: as of `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's;
+    form: that of a variant."""
 
     name: str
     plain: bool
@@ -74,6 +77,7 @@ class Asked:
     choose: Choose
     shapes: Shapes | None
     evaluate: Evaluate | None
+    form: ChooseForm
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,7 @@ class Packed:
 @dataclass(frozen=True, slots=True)
 class Unit:
     """A variant of an entry on its way through the passes of the loops. separate: one kernel an item, nothing fused.
-    lowered: what `lower` made of it; form: what the last pass did."""
+    lowered: what `lower` made of it; form: what the last pass did; chosen: how its kernels run together."""
 
     entry: str
     name: str
@@ -100,6 +104,7 @@ class Unit:
     separate: bool
     lowered: LoweredFunction
     form: LoweredFunction | Fused | Program
+    chosen: VariantForm = VariantForm()
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,10 +222,11 @@ def _lower(state: State, asked: Asked) -> State:
         for variant in state.graph.variants[entry.name]:
             function = state.graph.module.functions[variant.name]
             lowered = lower(function, state.graph.module, state.target, asked.plain)
-            units.append(Unit(entry.name, _variant_name(variant.when), variant.when, function, asked.plain, lowered,
-                              lowered))
+            name = _variant_name(variant.when)
+            chosen = VariantForm() if asked.plain else asked.form(entry.name, name, function)
+            units.append(Unit(entry.name, name, variant.when, function, asked.plain, lowered, lowered, chosen))
         if asked.with_reference and not asked.plain:
-            units.append(replace(units[-1], name="reference", separate=True))
+            units.append(replace(units[-1], name="reference", separate=True, chosen=VariantForm()))
     return replace(state, units=tuple(units))
 
 
@@ -249,7 +255,8 @@ def _stripes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 
 
 def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
-    return tile_regions.form(form, state.target) if state.target.tiles and not unit.separate else form
+    apart = unit.separate or not unit.chosen.regions
+    return tile_regions.form(form, state.target) if state.target.tiles and not apart else form
 
 
 def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
@@ -297,17 +304,19 @@ NAMES = ("capture", *(p.name for p in PASSES))
 def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...]], *, verify: bool = False,
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
         taps: tuple[str, ...] = (), choose: Choose | None = None, shapes: Shapes | None = None,
-        relaxed: bool = False, small: bool = False, evaluate: Evaluate | None = None) -> Compiled:
+        relaxed: bool = False, small: bool = False, evaluate: Evaluate | None = None,
+        form: ChooseForm | None = None) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
     loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
     is not fused, for TC_STANCE_REFERENCE; it shares their packed weights. taps: regions whose results become outputs
     (graph/tap.py). choose: the schedules of contractions, shapes: of a GPU's; None: the cost model does. relaxed: sums
     may be taken in other orders (docs/numerics.md). small: stripes make the arena smaller, where they can
-    (loops/stripes.py). evaluate: channels are left out for the values of these weights (graph/bake.py); None: none."""
+    (loops/stripes.py). evaluate: channels are left out for the values of these weights (graph/bake.py); None: none.
+    form: of variants; None: VariantForm()."""
     asked = Asked(name, plain, relaxed, with_reference, small,
                   choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes,
-                  evaluate)
+                  evaluate, form or (lambda entry, variant, function: VariantForm()))
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}
@@ -334,7 +343,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
 
 def _variant(unit: Unit) -> Variant:
     assert isinstance(unit.form, Program)
-    return Variant(unit.name, dict(unit.when), unit.form)
+    return Variant(unit.name, dict(unit.when), unit.form, unit.chosen.threads)
 
 
 def _plan(state: State, plain: bool) -> ModelPlan:

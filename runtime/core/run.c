@@ -7,10 +7,6 @@
 
 const unsigned char TC_ABI_SYMBOL = TC_ABI;
 
-/* Estimated scalar operations that a further thread of the team must be worth: at ten a nanosecond some 25
- * microseconds, several times what starting and joining it and its barriers cost (one to some ten microseconds). */
-enum { WORK_PER_THREAD = 1 << 18 };
-
 static const char *tensor_role(const tc_function *f, unsigned tensor)
 {
     return tensor < f->input_count ? "input" : "output";
@@ -265,7 +261,7 @@ static tc_index team_size(const tc_context *context, const tc_function *f, const
     if (threads > f->max_threads)
         threads = f->max_threads;
     if (threads > 1) {
-        const uint64_t worth = variant->work(dims) / WORK_PER_THREAD;
+        const uint64_t worth = variant->work(dims) / TC_WORK_PER_THREAD;
         if (worth < (uint64_t)threads)
             threads = (tc_index)worth;
     }

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from ..compile.progress import Progress
     from ..compile.toolchain import Compiler
     from ..compile.tune import Result
+    from ..compile.tune_variants import Keys
     from ..loops.loop_ir import ModelPlan
     from ..target import Target
 
@@ -129,11 +130,14 @@ def _prune(builds: list[Options]) -> int:
     from ..compile import tune, tune_cuda
 
     plans: dict[Path, list[tuple[ModelPlan, Target]]] = {}
+    variants: set[str] = set()
     for options in builds:
-        plan, _, _, target = _planned(options)
+        plan, _, _, target, keys = _planned(options)
         plans.setdefault(options.lock_path, []).append((plan, target))
+        variants.update(keys.found.values())
     for lock, found in plans.items():
-        gone = tune.unused([(tune.contractions(plan), target) for plan, target in found if not target.apart], lock)
+        gone = tune.unused([(tune.contractions(plan), target) for plan, target in found if not target.apart], lock,
+                           variants)
         gone += tune_cuda.unused([(tune_cuda.kernels(plan), target) for plan, target in found if target.apart], lock)
         for entry in gone:
             print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
@@ -143,16 +147,20 @@ def _prune(builds: list[Options]) -> int:
     return 0
 
 
-def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target]:
-    """The plan, the target's compiler, the build machine's, the target."""
+def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target, Keys]:
+    """The plan, the target's compiler, the build machine's, the target, the keys of the variants."""
     from ..compile import assemble, pack, recording
+    from ..compile.lock import Tuning
     from ..compile.record import Inputs
+    from ..compile.tune_variants import Keys
 
     compiler, host, target, _ = assemble.toolchains(options)
     cache = options.open_cache()
     captured = recording.capture(options, host, cache)
     evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
-    return assemble.compile_graph(options, captured.text, target, evaluate=evaluate).plan, compiler, host, target
+    keys = Keys(Tuning.load("off" if target.apart else "lock", options.lock_path, target))
+    compiled = assemble.compile_graph(options, captured.text, target, evaluate=evaluate, form=keys.form)
+    return compiled.plan, compiler, host, target, keys
 
 
 def _measured(options: Options, args: argparse.Namespace, budget: float | None) -> Result:
@@ -164,8 +172,11 @@ def _measured(options: Options, args: argparse.Namespace, budget: float | None) 
     if options.backend == "cuda" and (args.count != "time" or args.exe_wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
     started = time.monotonic()
-    plan, compiler, host, target = _planned(options)
+    plan, compiler, host, target, keys = _planned(options)
     again, cache = args.again or args.diff, options.open_cache()
+    if not target.apart:
+        _tune_variants(options, args, target, compiler, keys, budget)
+        plan, *_ = _planned(options)   # whose kernels may be others now
     with Progress() as progress:
         say = partial(_tell, progress, options.shown)
         left = None if budget is None else budget - (time.monotonic() - started)
@@ -192,6 +203,27 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
     return 0
+
+
+def _tune_variants(options: Options, args: argparse.Namespace, target: Target, compiler: Compiler, keys: Keys,
+                   left: float | None) -> None:
+    """Whole calls, where they can be timed here, in a third of the time."""
+    from ..compile import counting, tune, tune_variants
+    from ..compile.progress import Progress
+
+    if args.count != "time" or args.exe_wrapper or counting.bare(target) or \
+            target.arch != os.uname().machine:
+        return
+    try:
+        with Progress() as progress, tune.limited(None if left is None else left / 3):
+            for timed in tune_variants.tune(options, keys, compiler, args.again or args.diff, progress,
+                                            not args.diff):
+                progress.say("")
+                (before, was), (now, us) = timed.used, timed.won
+                print(f"{options.shown}: {us:>11.3f} us  {now}  {timed.key}" +
+                      (f"  (was {was:.3f} us, {before})" if now != before else ""))
+    except tune.OutOfTime:
+        print(f"{options.shown}: how kernels run together was not measured to the end: the next run goes on")
 
 
 def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:

@@ -16,6 +16,7 @@ from ..errors import OptionError, UserError, closest
 from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
+from ..pipeline import ChooseForm
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, runtime_stack, \
     toolchain
 from .backends import Sources
@@ -84,9 +85,10 @@ def toolchains(machine: Machine, inputs: Inputs | None = None
 
 
 def compile_graph(passes: Passes, text: str, target: Target,
-                  tuning: Tuning | ShapeTuning | None = None, evaluate: Evaluate | None = None) -> pipeline.Compiled:
+                  tuning: Tuning | ShapeTuning | None = None, evaluate: Evaluate | None = None,
+                  form: ChooseForm | None = None) -> pipeline.Compiled:
     """tuning: what chooses the schedules or shapes of contractions; None: the cost model. evaluate: for
-    --bake-values."""
+    --bake-values. form: what chooses the forms of variants, instead of tuning."""
     dumped: list[str] = []
 
     def dump(name: str, printed: str) -> None:
@@ -103,7 +105,8 @@ def compile_graph(passes: Passes, text: str, target: Target,
                             choose=tuning.schedule if isinstance(tuning, Tuning) else None,
                             shapes=tuning.shape if isinstance(tuning, ShapeTuning) else None,
                             relaxed=passes.numerics == "relaxed", small=passes.memory == "small",
-                            evaluate=evaluate if passes.bake_values else None)
+                            evaluate=evaluate if passes.bake_values else None,
+                            form=form or (tuning.form if isinstance(tuning, Tuning) else None))
     for printed in dumped:
         print(printed, end="")
     return compiled
@@ -121,9 +124,9 @@ def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:
 
 
 def plan(options: Options, progress: Progress, captured: capture_run.Captured | None = None,
-         inputs: Inputs | None = None) -> Planned:
+         inputs: Inputs | None = None, form: ChooseForm | None = None) -> Planned:
     """captured: the graph where it is there already; None: options.model is recorded. inputs: what is read is noted
-    there."""
+    there. form: as of compile_graph."""
     cache = options.open_cache()
     inputs = inputs or Inputs(cache.root)
     captured = captured or recording.record(options, progress, inputs)
@@ -137,7 +140,8 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs
         of_weights = inputs if own else Inputs(cache.root)
         compiled = compile_graph(options, captured.text, target, tuning,
-                                 pack.evaluator(captured.model, options.shown, host, cache, of_weights, options.jobs))
+                                 pack.evaluator(captured.model, options.shown, host, cache, of_weights, options.jobs),
+                                 form)
         target = compiled.target
         for warning in tuning.finish():
             print(warning, file=sys.stderr)
@@ -156,9 +160,9 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
 
 
 def run(options: Options, progress: Progress, captured: capture_run.Captured | None = None,
-        inputs: Inputs | None = None) -> Made:
-    """The plan, compiled; captured, inputs: as of `plan`."""
-    planned = plan(options, progress, captured, inputs)
+        inputs: Inputs | None = None, form: ChooseForm | None = None) -> Made:
+    """The plan, compiled; captured, inputs, form: as of `plan`."""
+    planned = plan(options, progress, captured, inputs, form)
     compiler, target, sources = planned.compiler, planned.target, planned.sources
     # The driver runs before the instruction set is chosen: it is compiled for the baseline.
     driver = Unit(f"tcd_{planned.compiled.plan.model[:LONGEST_MODEL]}", planned.driver_text,

@@ -5,7 +5,11 @@
     contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
       tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
 
-Where no clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
+    variant mlp/batch1 graph=0f3b2c11 target=x86_64
+      regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
+
+An entry of a contraction names its schedule, one of a variant its form (loops/variant_form.py). Where no clock is, what
+was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
 The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
 compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
@@ -19,15 +23,19 @@ from pathlib import Path
 from typing import Mapping
 
 from ..emit import candidates as table
-from ..emit.key import kernel_key
+from ..emit.key import kernel_key, variant_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
+from ..graph.ir import Function
+from ..loops import variant_form
 from ..loops.loop_ir import ContractionKernel
+from ..loops.variant_form import VariantForm
 from . import files
 from .host_programs import TEMPLATES
 from ..target import Target
 
 HEADER = "# tensor-compile tuning lock 1"
+VARIANT = "variant "
 _CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)"
                      r"(?P<emulated> emulated)?, (?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)$")
 
@@ -154,6 +162,17 @@ class Tuning:
         if self.mode != "off":
             self.findings[key] = finding
         return (table.smallest if self.small else table.choose)(kernel, isa, self.target, parts)
+
+    def form(self, entry: str, variant: str, graph: Function) -> VariantForm:
+        """The variant's form; the usual one where the lock has none."""
+        if not any(key.startswith(VARIANT) for key in self.entries):
+            return VariantForm()   # digests of graphs are not for nothing
+        key = variant_key(entry, variant, graph, self.target.name)
+        named = self.entries.get(key)
+        found = variant_form.parse(named.candidate) if named else None
+        if named and found is None:
+            self.findings[key] = Finding("stale", key, f"there is no form {named.candidate}")
+        return found or VariantForm()
 
     def finish(self) -> list[str]:
         """After the last kernel: what the user should know."""

@@ -33,11 +33,13 @@ class Program:
     weights: str
 
     def call(self, symbol: str, inputs: Path, out: Path, cpu: str, threads: int, sizes: Mapping[str, int],
-             states: tuple[str, str] = ("-", "-"), shown: str = "", profile: tuple[str, ...] = ()
+             states: tuple[str, str] = ("-", "-"), shown: str = "", profile: tuple[str, ...] = (), time: int = 0
              ) -> subprocess.CompletedProcess[str]:
         """One call of a function. cpu: an instruction set, "best" or "reference"; states: the state before it and the
-        file of the one behind it; profile: how many more calls are recorded, and the file of the record."""
-        command = [*self.wrapper, str(self.path), *(("--profile", *profile) if profile else ()), symbol, str(inputs),
+        file of the one behind it; profile: how many more calls are recorded, and the file of the record; time: for how
+        many milliseconds more calls are timed, the least of which it prints in nanoseconds."""
+        more = ("--profile", *profile) if profile else ("--time", str(time), "-") if time else ()
+        command = [*self.wrapper, str(self.path), *more, symbol, str(inputs),
                    str(out), cpu, str(threads), self.weights, *states,
                    *(f"{k}={v}" for k, v in sizes.items())]
         try:

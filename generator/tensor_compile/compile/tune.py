@@ -16,7 +16,7 @@ import time
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Callable, Iterator, Protocol, Sequence
+from typing import Callable, Iterable, Iterator, Protocol, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -337,10 +337,11 @@ class Reader:
         return float(count) / 1000 if self.result.unit == "us" else float(count)
 
 
-def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Path) -> list[Entry]:
+def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Path, variants: Iterable[str] = ()
+           ) -> list[Entry]:
     """Entries of the lock that none of the builds uses, of their targets and instruction sets: no kernel has the key,
-    or the candidate cannot be its. What other targets use is not known here."""
-    used: set[str] = set()
+    or the candidate cannot be its. What other targets use is not known here. variants: the keys of the builds'."""
+    used: set[str] = set(variants)
     known = locks.read(lock)
     for kernels, target in plans:
         for kernel in kernels:
@@ -348,7 +349,7 @@ def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Pa
                 key = kernel_key(kernel, isa, target.name)
                 if _applies(known.get(key), kernel, isa):
                     used.add(key)
-    here = {f"target={target.name}/{isa}" for _, target in plans for isa in target.isas}
+    here = {f"target={target.name}{isa}" for _, target in plans for isa in ("", *(f"/{isa}" for isa in target.isas))}
     return [entry for key, entry in sorted(known.items()) if key not in used and key.rpartition(" ")[2] in here]
 
 

@@ -10,7 +10,7 @@ from typing import Mapping, Protocol
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Kernel, ModelPlan, Program, Variant
+from ..loops.loop_ir import Kernel, ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr, Sym, wrap
 from ..target import Target
@@ -251,7 +251,7 @@ class FunctionDriver:
         steps = ", ".join(string(_shown(step.kernel)) for step in program.kernel_steps)
         return "\n".join([
             f"static const char *const {name}_steps[] = {{{steps or '0'}}};\n",
-            self.arena(name, where), self.work(name, program),
+            self.arena(name, where), self.work(name, variant),
             self.steps_writer(self, program, where, self.entry.plan.is_plain(variant)).text(name)])
 
     def arena(self, name: str, where: Memory) -> str:
@@ -283,11 +283,13 @@ class FunctionDriver:
             lines += [f"    offsets[{where.copy_numbers[name]}] = at;", f"    at += tc_round({self.c(size)});"]
         return "\n".join([*lines, "    return at;", "}", ""])
 
-    def work(self, name: str, program: Program) -> str:
-        total = program_work(program)
+    def work(self, name: str, variant: Variant) -> str:
+        """What the core judges a team by; exactly that of the threads that were chosen."""
+        total = program_work(variant.program)
         text = integer(total, {s: f"(uint64_t)d[{self.position[s.name]}]" for s in total.symbols()})
         # a wrapped product only misjudges the team
         text = str(min(total.value, (1 << 62) - 1)) if total.is_const else text
+        text = f"{variant.threads} * TC_WORK_PER_THREAD" if variant.threads else text
         return (f"static uint64_t {name}_work(const tc_index *d)\n{{\n    (void)d;\n"
                 f"    return (uint64_t)({text});\n}}\n")
 

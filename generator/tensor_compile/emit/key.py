@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The identity of a contraction kernel for tuning: what its speed may depend on, free of names and of where it stands.
+"""The identity for tuning of a contraction kernel, and of a variant: what its speed may depend on, free of names and of
+where it stands.
 
     contraction f32 rows=56x56 columns=64 terms=3x3x64 batches=1 walk=5c0e41d2 epilogue=9b1d22f0 target=x86_64/avx512
 
@@ -11,6 +12,8 @@ from __future__ import annotations
 import hashlib
 from typing import Any
 
+from ..graph.ir import Function
+from ..graph.text import print_function
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Const, InBounds, IndexValue, Load, Scalar
 from ..symbolic import Expr, Sym, sym
@@ -47,6 +50,14 @@ class _Key:
     def extents(self, variables: tuple[Sym, ...]) -> str:
         return "x".join(f"({t})" if any(c in t for c in "+-*/ ") else t
                         for t in (self.names.text(extent(s)).replace(" ", "") for s in variables)) or "1"
+
+
+def variant_key(entry: str, variant: str, graph: Function, target: str) -> str:
+    """The identity of a variant whose form is tuned: its graph, wherever that stands in the model.
+
+        variant resnet50/batch1 graph=0f3b2c11 target=x86_64
+    """
+    return f"variant {entry}/{variant} graph={_digest([print_function(graph, places=False)])} target={target}"
 
 
 def _digest(parts: list[Any]) -> str:

@@ -548,11 +548,13 @@ class Program:
 
 @dataclass(slots=True)
 class Variant:
-    """when: the dims' fixed sizes by dim name ({} for the generic variant, which is last)."""
+    """when: the dims' fixed sizes by dim name ({} for the generic variant, which is last). threads: of a team that a
+    call uses at most; 0: as many as its operations are worth."""
 
     name: str
     when: dict[str, int]
     program: Program
+    threads: int = 0
 
 
 @dataclass(slots=True)

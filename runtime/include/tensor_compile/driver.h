@@ -139,6 +139,10 @@ struct tc_model {
     const tc_device_code *device; /* NULL: its functions run on the processor */
 };
 
+/* Estimated scalar operations that a further thread of the team must be worth: at ten a nanosecond some 25
+ * microseconds, several times what starting and joining it and its barriers cost (one to some ten microseconds). */
+#define TC_WORK_PER_THREAD ((uint64_t)1 << 18)
+
 struct tc_variant {
     const char *name;
     const char *const *steps; /* kernel names in order */

@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Measures how the kernels of each variant run together (loops/variant_form.py): whole calls, with and without tile
+regions, by teams of several sizes. Kernels have the schedules of the lock, as far as it has any.
+
+A call of every form is timed in turns, alone on the machine; a form's time is its least. The one that was used stays
+unless another one is more than 3 % faster. Variants whose sizes are not all known are not measured."""
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Iterator
+
+from ..emit.key import variant_key
+from ..emit.work import program_work
+from ..errors import UserError
+from ..graph.ir import Function
+from ..loops.loop_ir import FunctionPlan, Program, regions, Tiles, Variant
+from ..loops.variant_form import VariantForm, parse
+from ..target import Target
+from . import assemble, check_model, lock as locks, model_program, processor, run_model, tensor_files
+from .assemble import Made
+from .lock import Entry, Tuning
+from .options import Options
+from .progress import Progress
+from .toolchain import Compiler
+from .tune import alone
+
+TURNS = 3          # of every form
+TURN = 60          # milliseconds of calls in one
+WORTH = 0.97       # of the time of the form that was used, below which another one takes its place
+WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD
+
+
+@dataclass(frozen=True, slots=True)
+class Timed:
+    """key: of the lock; used: the form before and its microseconds; won: the same of the form now."""
+
+    key: str
+    used: tuple[str, float]
+    won: tuple[str, float]
+
+
+@dataclass(slots=True)
+class Keys:
+    """The keys of a build's variants by entry and name, which the passes ask for their forms: those of the lock."""
+
+    tuning: Tuning
+    found: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def form(self, entry: str, variant: str, graph: Function) -> VariantForm:
+        self.found[entry, variant] = variant_key(entry, variant, graph, self.tuning.target.name)
+        return self.tuning.form(entry, variant, graph)
+
+
+def tune(options: Options, keys: Keys, compiler: Compiler, again: bool, progress: Progress, keep: bool
+         ) -> Iterator[Timed]:
+    """Brings the lock up to date with the variants, one after the other. keys: of a build with these options."""
+    lock, target, name_of_compiler = options.lock_path, keys.tuning.target, f"{compiler.kind} {compiler.version}"
+    known = locks.read(lock)
+    templates = locks.templates_digest()
+
+    def fresh(key: str) -> bool:
+        entry = known.get(key)
+        return entry is not None and parse(entry.candidate) is not None and \
+            (entry.templates, entry.compiler) == (templates, name_of_compiler)
+    todo = {at for at, key in keys.found.items() if again or not fresh(key)}
+    if not todo or target.threads < 2 and not target.tiles:
+        return
+    for name, found in _measured(options, todo, target, progress):
+        key = keys.found[name]
+        used = parse(known[key].candidate) if key in known else None
+        timed = _decide(key, used or VariantForm(), found)
+        if keep:
+            known[key] = Entry(key, *timed.won, False, name_of_compiler, templates)
+            locks.write(lock, known)
+        yield timed
+
+
+@dataclass(frozen=True, slots=True)
+class _Times:
+    """us: of a call by form, each with its number of threads; usual: how many the core takes unless a form says it."""
+
+    us: dict[VariantForm, float]
+    usual: int
+
+
+def _decide(key: str, used: VariantForm, found: _Times) -> Timed:
+    def exact(form: VariantForm) -> VariantForm:
+        return VariantForm(form.regions, form.threads or found.usual)
+
+    def name(form: VariantForm) -> str:
+        return VariantForm(form.regions, 0 if form.threads == found.usual else form.threads).name
+    before = exact(used) if exact(used) in found.us else exact(VariantForm())
+    best = min(found.us, key=lambda form: found.us[form])
+    won = best if found.us[best] < WORTH * found.us[before] else before
+    return Timed(key, (name(before), found.us[before]), (name(won), found.us[won]))
+
+
+def _measured(options: Options, todo: set[tuple[str, str]], target: Target, progress: Progress
+              ) -> Iterator[tuple[tuple[str, str], _Times]]:
+    """The times of one variant after the other."""
+    cache = options.open_cache()
+    with cache.scratch() as scratch:
+        programs: dict[bool, _Callable] = {}
+        for together in (True, False):
+            form = VariantForm(together, target.threads)   # any team is worth it
+            made = assemble.run(processor.best_only(options, target), progress, form=lambda *of, form=form: form)
+            if _calls_user(made):
+                return   # whose functions are not here
+            folder = Path(scratch) / form.name
+            folder.mkdir()
+            programs[together] = _Callable(made, options, folder)
+            if not any(_has_tiles(v.program) for f in made.compiled.plan.functions for v in f.variants):
+                break
+        first = programs[True]
+        for function in first.made.compiled.plan.functions:
+            for variant in function.variants:
+                if (function.name, variant.name) in todo and len(variant.when) == len(function.dims):
+                    progress.say(f"{options.shown}: measuring {function.name}/{variant.name}")
+                    with alone():
+                        yield (function.name, variant.name), _timed(programs, function, variant, target)
+
+
+def _timed(programs: dict[bool, _Callable], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
+    most = min(len(os.sched_getaffinity(0)), target.threads)
+    work = program_work(variant.program)
+    usual = min(most, max(1, (work.value if work.is_const else 0) // WORK_PER_THREAD))
+    teams = sorted({1, usual, most, *(1 << i for i in range(1, most.bit_length()) if 1 << i < most)})
+    both = (True, False) if False in programs and _has_tiles(variant.program) else (True,)
+    us: dict[VariantForm, float] = {}
+    for _ in range(TURNS):
+        for form in (VariantForm(r, t) for r in both for t in teams):
+            found = programs[form.regions].time(function, variant, form.threads)
+            us[form] = min(found, us.get(form, found))
+    return _Times(us, usual)
+
+
+def _has_tiles(program: Program) -> bool:
+    return any(isinstance(region, Tiles) for region in regions(program.steps))
+
+
+def _calls_user(made: Made) -> bool:
+    return any(n.op == "extern_call" for f in made.compiled.captured.functions.values() for n in f.nodes)
+
+
+class _Callable:
+    """A build that can be called. folder: for its files."""
+
+    def __init__(self, made: Made, options: Options, folder: Path):
+        self.made, self.options, self.folder = made, options, folder
+        cache = options.open_cache()
+        self.program = model_program.build(made, options, cache, folder, (), ())
+        self.data = model_program.data_tool(made, cache)
+        self.symbols = assemble.entry_symbols(made.compiled.plan)
+
+    def time(self, function: FunctionPlan, variant: Variant, threads: int) -> float:
+        """Microseconds of a call on random inputs."""
+        sizes = dict(variant.when)
+        inputs = self.folder / f"{function.name}.{variant.name}.inputs"
+        if not inputs.exists():
+            if function.inputs:
+                model_program.run([str(self.data), "random", "1", str(inputs),
+                                   *check_model.specs(self.made.compiled, function, sizes)])
+            else:
+                tensor_files.write_zeros(inputs, {})
+        states = run_model.states(self.made, run_model.Request("", "", {}, ""), self.folder)
+        symbol = self.symbols[function.name]
+        result = self.program.call(symbol, inputs, self.folder / "out", "best", threads, sizes, states,
+                                   self.options.shown, time=TURN)
+        if result.returncode or not result.stdout.strip().isdigit():
+            raise UserError(f"{symbol}: {result.stderr.strip() or 'its calls cannot be timed'}", self.options.shown)
+        return int(result.stdout) / 1e3

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the kernels of a variant run together: every form gives the same bits, with teams of several sizes; `tune`
+measures forms, and the lock decides them."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tap import done, equal, note, ok, skip
+from tensor_compile.cli import tune_command
+from tensor_compile.compile import lock as locks, record, tensor_files, tune_variants
+from tensor_compile.compile.progress import Progress
+from tensor_compile.loops.variant_form import VariantForm, parse
+
+ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+ISA = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(os.uname().machine, "")
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(att)
+{
+    tc_tensor q = tc_input(g, "q", TC_F32, 4, 96, 32), k = tc_input(g, "k", TC_F32, 4, 512, 32);
+    tc_tensor v = tc_input(g, "v", TC_F32, 4, 512, 32);
+    tc_output(g, "y", tc_scaled_dot_product_attention(q, k, v));
+}
+"""
+
+
+def names() -> None:
+    forms = [VariantForm(regions, threads) for regions in (True, False) for threads in (0, 1, 16)]
+    equal([parse(form.name) for form in forms], forms, "the name of a form says all of it")
+    equal([parse(name) for name in ("regions_t0", "kernels_t", "tiles", "regions_t2x")], [None] * 4, "what names none")
+
+
+def decisions() -> None:
+    """us by form; the core takes 4 threads by itself."""
+    def won(used: VariantForm, **us: float) -> tuple[str, str]:
+        found = tune_variants._Times({form: t for name, t in us.items() if (form := parse(name)) is not None}, 4)
+        timed = tune_variants._decide("key", used, found)
+        return timed.used[0], timed.won[0]
+    usual = VariantForm()
+    equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.9), ("regions", "regions"), "2 % are not worth it")
+    equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.0), ("regions", "kernels"), "20 % are")
+    equal(won(usual, regions_t1=4.0, regions_t4=5.0, kernels_t4=6.0), ("regions", "regions_t1"), "fewer threads")
+    equal(won(VariantForm(False, 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")
+
+
+def main(folder: Path) -> None:
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), *words], cwd=folder,
+                              capture_output=True, text=True, check=False,
+                              env=os.environ | {"XDG_CACHE_HOME": str(folder)})
+    cache = Path(os.environ.get("TC_TESTS_CACHE", str(folder / "cache")))
+    cache.mkdir(parents=True, exist_ok=True)
+    (folder / "tensor-compile").symlink_to(cache)
+    (folder / "model.c").write_text(MODEL, encoding="utf-8")
+    lock = folder / "model.tuning.lock"
+    build = ("build", "model.c", "-o", "build", "--isa", ISA)
+    ok(run(*build).returncode == 0, "build")
+    measured = measure(folder)
+    (key,) = [key for key in locks.read(lock) if key.startswith(locks.VARIANT)] or [""]
+    ok(key.startswith("variant att/generic graph=") and [m.key for m in measured] == [key] and measured[0].won[1] > 0,
+       "the variant is measured") or note(repr(measured))
+    equal(measure(folder), [], "a second run measures nothing")
+
+    results = set()
+    inputs = folder / "inputs.safetensors"
+    for form in ("regions", "kernels_t1", "kernels_t3"):
+        locks.write(lock, {key: locks.Entry(key, form, 1.0, False, "c", "0")})
+        equal(form_of(folder), form, "the lock decides")
+        if not inputs.exists():
+            write_inputs(inputs)
+        for threads in ("3",) if results else ("1", "3"):
+            out = folder / f"{form}{threads}"
+            result = run("run", "model.c", "--inputs", str(inputs), "--outputs", str(out), "--threads", threads,
+                         "--isa", ISA)
+            results.add(out.read_bytes() if out.exists() else result.stderr.encode())
+    ok(len(results) == 1 and b'"y"' in next(iter(results)), "all forms and teams give the same bits") or \
+        note(repr([r[:300] for r in results]))
+
+    locks.write(lock, {key: locks.Entry(key, "squares_t2", 1.0, False, "c", "0")})
+    result = run(*build, "--tune", "frozen")
+    ok(result.returncode == 1 and f"stale: {key}: there is no form squares_t2" in result.stderr and
+       "missing: contraction" in result.stderr, "frozen lists what is stale and missing") or note(result.stderr)
+    gone = key.replace("graph=", "graph=0")
+    locks.write(lock, {name: locks.Entry(name, "regions", 1.0, False, "c", "0") for name in (key, gone)})
+    ok("1 entry taken out" in run("tune", "-C", "build", "--prune").stdout and list(locks.read(lock)) == [key],
+       "--prune takes out variants that no build has")
+
+
+def measure(folder: Path) -> list[tune_variants.Timed]:
+    """As `tune` does, without the kernels."""
+    (options,) = record.builds(folder / "build")
+    _, compiler, _, _, keys = tune_command._planned(options)
+    with Progress() as progress:
+        return list(tune_variants.tune(options, keys, compiler, False, progress, True))
+
+
+def form_of(folder: Path) -> str:
+    """Of the build's plan: whether it has tiles, and how many threads it takes."""
+    (options,) = record.builds(folder / "build")
+    (variant,) = tune_command._planned(options)[0].functions[0].variants
+    return VariantForm(tune_variants._has_tiles(variant.program), variant.threads).name
+
+
+def write_inputs(path: Path) -> None:
+    tensor_files.write_zeros(path, {"q": ("f32", (4, 96, 32)), "k": ("f32", (4, 512, 32)), "v": ("f32", (4, 512, 32))})
+    data = bytearray(path.read_bytes())
+    begin = len(data) - 4 * (4 * 96 * 32 + 2 * 4 * 512 * 32)
+    for i in range(begin + 2, len(data), 4):   # the upper halves of floats of about 1
+        data[i:i + 2] = (0x3f00 + (i * 2654435761 >> 7) % 0x100 | (i >> 4 & 1) << 15).to_bytes(2, "little")
+    path.write_bytes(bytes(data))
+
+
+names()
+decisions()
+if not ISA:
+    skip("variants", f"no target of {os.uname().machine}")
+else:
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name))
+done()
