@@ -6,8 +6,9 @@ usage: run.py [--rows NAME,…] [--threads N,…] [--contenders NAME,…] [--rou
 
 Runs with a Python that has torch, numpy and safetensors; a peer that it lacks is left out and said so. Every contender
 is a process of its own a row and number of threads, on as many processors, which all contenders of a row share. Outputs
-are compared with PyTorch's before anything is timed. In each round each contender makes calls for some 30 ms, one
-contender after the other. Raw times go to the JSON file, of which report.py makes the table and the chart.
+are compared with PyTorch's before anything is timed. In each round each contender makes calls for some 30 ms, behind
+some that are not timed, one contender after the other. Raw times go to the JSON file, of which report.py makes the
+table and the chart.
 """
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ CONTENDERS = (OURS, "eager", "compile", "onnxruntime", "openvino")
 COMPILED = ("compile", "frozen")   # take seconds to minutes to compile
 ROUND = 0.03      # seconds of calls that each contender makes a round
 PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
+SLOW = 0.3        # seconds of a call that needs no others before it
 LEAST = 30.0      # seconds that an answer may take whenever it is asked for
 TOLERANCE = 1e-3  # of the largest expected value
 
@@ -48,7 +50,7 @@ class Failed(Exception):
 @dataclass
 class Contender:
     """A process that answers line by line. first: of the processors that it is timed on, by their number among those
-    that there are; log: what it says on standard error."""
+    that there are; log: what it says on standard error; warm: calls that are not timed precede those of a round."""
 
     name: str
     command: list[str]
@@ -59,6 +61,7 @@ class Contender:
     process: subprocess.Popen[str] | None = None
     times: list[float] = field(default_factory=list)
     calls: int = 1
+    warm: bool = True
     about: str = ""
     error: float = 0.0
     begun: float = 0.0
@@ -161,17 +164,24 @@ def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
         contender.close()
 
 
+def settle(c: Contender) -> None:
+    """How many calls a round has: by calls that others precede, since threads that sleep make the first one slow."""
+    taken = c.seconds(1)
+    if taken < SLOW:
+        taken = c.seconds(3)
+        taken = c.seconds(max(1, int(ROUND / taken)))
+    c.calls, c.warm = max(1, int(ROUND / taken)), taken < SLOW
+
+
+def one(c: Contender) -> None:
+    time.sleep(PAUSE)
+    if c.warm:
+        c.seconds(max(1, c.calls // 3))
+    c.times.append(c.seconds(c.calls))
+
+
 def measure(contenders: list[Contender], rounds: int) -> None:
     """Rounds of those that run; one that fails on the way is out."""
-    def settle(c: Contender) -> None:
-        c.seconds(1)
-        c.calls = max(1, int(ROUND / c.seconds(1)))
-        if c.calls > 1:
-            c.calls = max(1, int(ROUND / c.seconds(c.calls)))
-
-    def one(c: Contender) -> None:
-        time.sleep(PAUSE)
-        c.times.append(c.seconds(c.calls))
 
     for turn in range(rounds + 1):
         for c in contenders:
