@@ -108,12 +108,19 @@ tc_setup() {
 # tc_example FOLDER ARGUMENTS…: builds the example and runs its program, which has the folder's name. A consumer project
 # has tensor-compile as a subproject, from a wrap; here it is the repository that the example lies in. Where the example
 # has a make_weights.c, NAME.safetensors is made beside it, once: seeded values, where a real program would have trained
-# ones.
+# ones. --cuda: the example for NVIDIA GPUs, NAME-gpu, where it has one.
 tc_example() {
-    local folder=$1 name build weights cc
+    local folder=$1 name build weights cc program options=()
     shift
     name=$(basename "$folder")
+    program=$name
     build=${TC_BUILD_DIR:-$tc_root/build/examples/$name}
+    if [ "${1:-}" = --cuda ]; then
+        shift
+        program=$name-gpu
+        build=$build-cuda
+        options=(-Dcuda=true)
+    fi
     weights=$folder/$name.safetensors
     tc_setup
     tc_writable "$build"
@@ -129,10 +136,10 @@ tc_example() {
         "$build/make_weights" "$build/$name.safetensors"
         mv "$build/$name.safetensors" "$weights"
     fi
-    if ! { [ -f "$build/build.ninja" ] || meson setup "$build" "$folder" >"$build/log.txt" 2>&1; } ||
+    if ! { [ -f "$build/build.ninja" ] || meson setup "${options[@]}" "$build" "$folder" >"$build/log.txt" 2>&1; } ||
         ! meson compile -C "$build" >"$build/log.txt" 2>&1; then
         cat "$build/log.txt"
         exit 1
     fi
-    "$build/$name" "$@"
+    "$build/$program" "$@"
 }
