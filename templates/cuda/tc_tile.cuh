@@ -8,28 +8,27 @@
 #include "tc_device.cuh"
 
 /* Where element i of the N that thread number `at` of a line of LENGTH has lies: in groups of 4 neighbours, the groups of
- * all threads side by side. */
+ * all threads side by side; behind them what is left of N. */
 template <int N, int LENGTH> __device__ inline int tc_tile_place(int at, int i)
 {
-    constexpr int GROUP = N < 4 ? N : 4;
-    return i / GROUP * (LENGTH / N * GROUP) + at * GROUP + i % GROUP;
+    constexpr int ALL = LENGTH / N, FOURS = N / 4 * 4, REST = N % 4;
+    return i < FOURS ? i / 4 * (ALL * 4) + at * 4 + i % 4 : FOURS * ALL + at * REST + i - FOURS;
 }
 
 /* Those N elements. */
 template <int N, int LENGTH> __device__ inline void tc_tile_read(float (&to)[N], const float *line, int at)
 {
-    if constexpr (N % 4 == 0) {
 #pragma unroll
-        for (int i = 0; i < N; i += 4) {
-            const float4 four = *(const float4 *)(line + tc_tile_place<N, LENGTH>(at, i));
-            to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
-        }
-    } else if constexpr (N == 2) {
-        const float2 two = *(const float2 *)(line + at * 2);
-        to[0] = two.x, to[1] = two.y;
-    } else {
-        static_assert(N == 1, "threads have 1, 2 or a multiple of 4 elements of a line");
-        to[0] = line[at];
+    for (int i = 0; i < N / 4 * 4; i += 4) {
+        const float4 four = *(const float4 *)(line + tc_tile_place<N, LENGTH>(at, i));
+        to[i] = four.x, to[i + 1] = four.y, to[i + 2] = four.z, to[i + 3] = four.w;
+    }
+    if constexpr (N % 4 == 2) {
+        const float2 two = *(const float2 *)(line + tc_tile_place<N, LENGTH>(at, N - 2));
+        to[N - 2] = two.x, to[N - 1] = two.y;
+    } else if constexpr (N % 4 != 0) {
+        static_assert(N % 4 == 1, "threads have no 3 elements behind groups of 4");
+        to[N - 1] = line[tc_tile_place<N, LENGTH>(at, N - 1)];
     }
 }
 

@@ -30,7 +30,7 @@ from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
 from tensor_compile.loops.loop_ir import Kernel
 from tensor_compile.loops.narrow import _Change
-from tensor_compile.loops.schedule_cuda import Units
+from tensor_compile.loops.schedule_cuda import Tile, Units
 from tensor_compile.loops.schedule_half import HalfTile
 from tensor_compile.symbolic import Expr, Sym, sym
 
@@ -81,6 +81,15 @@ def contractions() -> list[Case]:
     out.append(Case("convolution dynamic", forms.convolution(sym(b), 4, sym(m), 6, 20, (3, 2), pad=1),
                     {b: 2, m: 11}))
     return out
+
+
+def in_tiles() -> list[Case]:
+    """Tiles whose columns no power of two parts, and columns that lie one by one."""
+    forms = module("kernels")
+    found = {96: replace(forms.matmul(70, 200, 50), shape=Tile(64, 96, 16, 8, 6)),
+             48: replace(forms.matmul(65, 90, 33, panel=0), shape=Tile(64, 48, 16, 4, 6)),
+             32: replace(forms.siblings(20, 40, (100, 50)), shape=Tile(32, 96, 16, 4, 6))}
+    return [Case(f"tiles, {name}", kernel, {}) for name, kernel in found.items()]
 
 
 def nests() -> list[Case]:
@@ -186,7 +195,7 @@ if cxx is None:
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     rows, plain, declared = [], {}, {}
-    cases = [*nests(), *contractions(), *on_matrix_units(), *lines_of_terms()]
+    cases = [*nests(), *contractions(), *in_tiles(), *on_matrix_units(), *lines_of_terms()]
     for i, case in enumerate(c for c in cases if not sys.argv[1:] or any(word in c.name for word in sys.argv[1:])):
         kernel = case.kernel
         cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)

@@ -20,6 +20,7 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan
 from ..loops.schedule_cuda import Shape, shape_name
+from ..loops.schedule_half import MULTIPROCESSORS
 from ..loops.scalar_ir import Buffer
 from ..symbolic import Sym
 from ..target import Target
@@ -36,6 +37,7 @@ from .tune import GROUP, OutOfTime, Reader, Result, Say, Telling, alone, limited
 MOST = 16                # shapes of a kernel that are measured: those that the cost model prefers
 TOLERANCE = 0.02         # of the largest element, where operands are rounded
 PLAIN = "plain"
+PLAIN_BLOCKS = 4 * MULTIPROCESSORS
 HARNESS = [*sorted((ROOT / "autotune" / "cuda").glob("*.c")), ROOT / "autotune" / "rank.c",
            ROOT / "autotune" / "data.c", ROOT / "runtime" / "cuda" / "api.c"]
 
@@ -238,7 +240,10 @@ def _buffer(b: Buffer, case: Case) -> str:
 def _candidate(name: str, kernel: Tuned, case: Case, source: KernelSource, images: Mapping[str, Path], tools: Toolset,
                plain: bool = False) -> str:
     launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(tools.target))
-    return f"candidate {name} {launch.blocks(case.sizes, tools.target.threads)} {launch.threads} {launch.shared} " \
+    blocks = launch.blocks(case.sizes, tools.target.threads)
+    if plain:   # each thread counts through all points to find its own
+        blocks = min(blocks, PLAIN_BLOCKS)
+    return f"candidate {name} {blocks} {launch.threads} {launch.shared} " \
            f"{int(schedule_cuda.overlaps(tools.target))} {source.symbol} {images[source.symbol]}"
 
 

@@ -162,8 +162,8 @@ class _Part(Part):
         step = max(1, tile.threads // across)
         count = -(-tile.depth // step)
         ragged = tile.depth % step != 0
+        spare = f"b_k < {step} && " if tile.threads % across and tile.threads > across else ""
         sums = range(len(kernel.b))
-        assert tile.threads % across == 0, "columns of a tile are parted evenly"
         self.setup += [f"const int b_column = thread % {across} * {width}, b_k = thread / {across};",
                        "const tc_index column = n_first + b_column;", *self.decoded["n"],
                        "const bool column_in = column < n_size;",
@@ -175,7 +175,7 @@ class _Part(Part):
         self.bring += ["#pragma unroll", f"for (int i = 0; i < {count}; ++i) {{",
                        f"    const tc_index k = k_first + b_k + i * {step};", *indent(self.decoded["k"]),
                        "    const bool there = k < k_size && column_in;",
-                       *([f"    if (b_k + i * {step} < {tile.depth}) {{"] if ragged else ["    {"]),
+                       *([f"    if ({spare}b_k + i * {step} < {tile.depth}) {{"] if ragged or spare else ["    {"]),
                        *indent(indent(copies)), "    }", "}"]
 
     def panels(self, places: list[Split]) -> bool:

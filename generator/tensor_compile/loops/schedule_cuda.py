@@ -33,6 +33,7 @@ FEWEST = 32          # threads of a row: a warp
 UNROLL = 4           # points of a thread, where there are
 MANY_POINTS = 1 << 19
 MOST_AT_ONCE = 4096   # terms of a block of the order `lanes`
+MANY_ROWS = 8 * MULTIPROCESSORS
 MOST_PASSES = 32     # points of a thread whose operands are kept
 SHARED = 32 * 1024   # bytes of shared memory that the sums of a row may take: every device has 48 KiB for a block
 MOST_BLOCKS = 1 << 16
@@ -76,11 +77,12 @@ class Tile:
 
 
 # From much work a byte to many blocks. All have a multiple of 32 threads, at least one a row and a column. Shared
-# memory
-# gives 32 floats a cycle and 128 are multiplied, so a thread with few sums waits for it.
-TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 8), Tile(64, 64, 16, 8, 4), Tile(64, 32, 32, 4, 4),
-         Tile(32, 64, 32, 4, 4), Tile(32, 32, 32, 4, 4), Tile(16, 64, 32, 4, 4), Tile(16, 32, 64, 2, 4),
-         Tile(8, 32, 32, 2, 4), Tile(1, 32, 32, 1, 1))
+# memory gives 32 floats a cycle and 128 are multiplied, so a thread with few sums waits for it. Columns in multiples of
+# 48 part widths like 768 and 3072 into 128 blocks, for 132 multiprocessors.
+TILES = (Tile(128, 128, 16, 8, 8), Tile(128, 64, 16, 8, 8), Tile(64, 96, 16, 8, 6), Tile(64, 64, 16, 8, 4),
+         Tile(64, 48, 16, 4, 6), Tile(32, 96, 16, 4, 6), Tile(64, 32, 32, 4, 4), Tile(32, 64, 32, 4, 4),
+         Tile(32, 32, 32, 4, 4), Tile(16, 64, 32, 4, 4), Tile(16, 32, 64, 2, 4), Tile(8, 32, 32, 2, 4),
+         Tile(1, 32, 32, 1, 1))
 MOST_SHARED = 96 * 1024   # bytes of a block's tiles: compute capabilities 8.6 and 8.9 have 99 KiB
 # For the matrix units; height x width of a warp.
 MATRIX_TILES = (Tile(128, 128, 16, 64, 32, 100), Tile(64, 128, 16, 32, 32, 85), Tile(64, 64, 32, 32, 32, 70),
@@ -216,10 +218,11 @@ def is_flat(kernel: LoopNestKernel) -> bool:
 
 
 def has_warps(kernel: LoopNestKernel) -> bool:
-    """Whether a warp a row is enough: as short as the phases are, or as many as the rows are."""
+    """Whether a warp a row is enough: as short as the phases are, or as many as the rows are. A warp with a long row
+    for itself stores many points, and loads for each wait for the store in front: few rows are faster by blocks."""
     longest = max((usual(phase.vars) for phase in kernel.phases), default=1)
     rows = usual(kernel.rows)
-    return longest <= 64 or (longest <= 1024 and rows >= 64)
+    return longest <= 64 or (longest <= 256 and rows >= 64) or (longest <= 1024 and rows >= MANY_ROWS)
 
 
 def row_warps(kernel: LoopNestKernel) -> int:
