@@ -111,17 +111,21 @@ with tempfile.TemporaryDirectory() as folder:
         hidden = objects.Unit("hidden", "int shared(int x) { return x + 1; }", flags)
         public = objects.Unit("public", "int shared(int); __attribute__((visibility(\"default"
                                         "\"))) int entry(int x) { return shared(x); }", flags)
+        place_text = "__attribute__((section(\".rodata.held\"), visibility(\"hidden\"))) const char held = 0;"
+        held, payload = objects.Unit("held", place_text, flags), Path(folder) / "payload"
+        payload.write_bytes(b"larger than the byte that it replaces" * 100)
         results = []
         for place in ("one", "two"):
             other = Cache(Path(folder) / place / command)
-            made = objects.compile_units([hidden, public], found, other, 2)
+            made = objects.compile_units([hidden, public, held], found, other, 2)
             with other.scratch() as scratch:
                 out = Path(folder) / place / f"{command}.o"
-                link.relocatable([o.path for o in made], out, found, (), Path(scratch))
+                link.relocatable([o.path for o in made], out, found, (), Path(scratch), {".rodata.held": payload})
             results.append(out)
         equal(results[0].read_bytes(), results[1].read_bytes(), f"{command}: the same bytes in two folders")
         equal(elf.read(results[0]).exported, ["entry"], f"{command}: hidden symbols are local")
         equal(elf.read(results[0]).undefined, [], f"{command}: nothing is left undefined")
+        ok(payload.read_bytes() in results[0].read_bytes(), f"{command}: a section holds the file put in its place")
         ok(elf.read(results[0]).size("code") > 0 and made[0].stack is not None, f"{command}: code and stack are known")
 for lines, hinted in (((Line("f batch1", 100), Line("f generic", 2000)), True), ((Line("f generic", 2000),), False)):
     try:

@@ -15,7 +15,7 @@ from pathlib import Path
 from tensor_compile.target import ARCHITECTURES, find, load
 from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
-from tensor_compile.emit.weights import weights_assembly, weights_header
+from tensor_compile.emit.weights import embedding, weights_header, weights_symbol
 from tensor_compile.graph.ir import DimDecl, Guard
 from tensor_compile.loops.loop_ir import Arena, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program, Slot, \
     Phase, Step, Store, Variant
@@ -92,7 +92,7 @@ def main(name: str, weights: str, target: str, driver: str, header: str, assembl
     data = bytes(64) + struct.pack(f"<{TABLE}f", *(i / 4 for i in range(TABLE))).ljust(64, b"\0")
     digest = hashlib.sha256(data).digest()
     Path(payload).write_bytes(data if embed else weights_header(plan, digest) + data)
-    Path(assembly).write_text(weights_assembly(plan, payload) if embed else "", encoding="utf-8")
+    Path(assembly).write_text(embedding(weights_symbol(plan), payload) if embed else "", encoding="utf-8")
 
 
 if __name__ == "__main__":

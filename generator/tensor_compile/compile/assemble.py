@@ -11,7 +11,7 @@ from typing import Iterator
 from .. import pipeline
 from ..emit.header import emit_header
 from ..emit.interface import interface
-from ..emit.weights import weights_assembly, weights_header
+from ..emit.weights import weights_header, weights_place, weights_section
 from ..errors import OptionError, UserError, closest
 from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
@@ -192,10 +192,12 @@ def link_object(made: Made, cache: Cache, out: Path, outputs: files.Outputs) -> 
     with cache.scratch() as scratch:
         work = Path(scratch)
         linked = [made.driver.path, *(made.objects[name].path for name in sorted(made.objects))]
+        contents: dict[str, Path] = {}
         if made.embedded is not None:
-            linked.append(objects.assemble(weights_assembly(made.compiled.plan, "weights.bin"), made.embedded,
-                                           made.compiler, toolchain.host_flags(made.flags, made.compiler.arch), work))
-        link.relocatable(linked, work / "model.o", made.compiler, made.flags, work)
+            linked.append(objects.assemble(weights_place(made.compiled.plan), made.compiler,
+                                           toolchain.host_flags(made.flags, made.compiler.arch), work))
+            contents[weights_section(made.compiled.plan)] = made.embedded
+        link.relocatable(linked, work / "model.o", made.compiler, made.flags, work, contents)
         outputs.move(work / "model.o", out)
 
 

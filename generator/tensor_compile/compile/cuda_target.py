@@ -151,4 +151,4 @@ def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], compiler:
              work: Path) -> None:
     name = source.symbol
     made = image(source, nvcc, flags, work)
-    objects.assemble(embedding(name, made.name), made, compiler, host, work, name)
+    objects.assemble(embedding(name, made.name), compiler, host, work, name)

@@ -2,20 +2,23 @@
 """Objects to ONE relocatable object whose only global symbols are the model's public ones.
 
 The partial link leaves hidden symbols global, so two models with equal kernels would collide: they are made local.
-Inputs are linked in the order given under names that do not depend on the cache, so the result does not either.
+Inputs are linked in the order given under names that do not depend on the cache, so the result does not either. Weights
+may be large: the last step alone writes them.
 """
 from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from .toolchain import Compiler, host_flags
 from .tools import run_tool
 
 
-def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: tuple[str, ...], work: Path) -> None:
-    """objects -> out (in `work`, a scratch folder); flags: the target's and the host's."""
+def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: tuple[str, ...], work: Path,
+                contents: Mapping[str, Path] | None = None) -> None:
+    """objects -> out (in `work`, a scratch folder); flags: the target's and the host's. contents: files that are put in
+    place of what sections of these names hold."""
     names = []
     for i, path in enumerate(objects):
         name = f"{i:05}-{path.name}"
@@ -27,4 +30,5 @@ def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: t
     failure = "the objects cannot be linked into one"
     run_tool([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none,-z,noexecstack", "-o", joined.name,
               "@inputs"], failure, work)
-    run_tool([compiler.objcopy, "--localize-hidden", joined.name, str(out)], failure, work)
+    put = [f"--update-section={name}={path.resolve()}" for name, path in (contents or {}).items()]
+    run_tool([compiler.objcopy, "--localize-hidden", *put, joined.name, str(out)], failure, work)

@@ -2,7 +2,6 @@
 """Kernels and driver to objects: compiled in parallel, cached by content."""
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -74,11 +73,8 @@ def _compile(unit: Unit, compiler: Compiler, first: Sequence[str], work: Path) -
     run_tool(command, f"the generated {unit.name}.c does not compile", work, unit.text)
 
 
-def assemble(text: str, payload: Path, compiler: Compiler, flags: tuple[str, ...], work: Path,
-             name: str = "weights") -> Path:
-    """Assembler text that embeds `NAME.bin` -> object, in the scratch folder `work`."""
-    if not (work / f"{name}.bin").exists():
-        os.symlink(payload.resolve(), work / f"{name}.bin")
+def assemble(text: str, compiler: Compiler, flags: tuple[str, ...], work: Path, name: str = "weights") -> Path:
+    """Assembler text, which may embed what lies in the scratch folder `work`, -> object in it."""
     (work / f"{name}.S").write_text(text, encoding="utf-8")
     command = [*compiler.command, *flags, "-c", f"{name}.S", "-o", f"{name}.o"]
     run_tool(command, f"the {name} cannot be embedded", work, text)

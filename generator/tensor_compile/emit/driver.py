@@ -42,7 +42,7 @@ Code = tuple[Kernel, str, bool]   # a kernel, the instruction set that it is com
 
 def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source], *, embed: bool = True) -> str:
     """sources[kernel, isa, plain].symbol: the C name of a kernel compiled for an instruction set of the target. embed:
-    the weights are what weights_assembly defines; otherwise an argument of the calls."""
+    the weights are what weights_place defines; otherwise an argument of the calls."""
     return driver_text(plan, target, KernelTable(plan, target, sources), FunctionDriver, embed)
 
 

@@ -36,23 +36,32 @@ def weights_symbol(plan: ModelPlan) -> str:
     return f"{identifier(plan.model)}_weights_data"
 
 
-def weights_assembly(plan: ModelPlan, path: str) -> str:
-    """Assembler source that embeds the payload file `path`, as the assembler will find it. `%progbits` is understood
-    everywhere, `@progbits` not on ARM."""
-    return embedding(weights_symbol(plan), path)
-
-
 def embedding(symbol: str, path: str) -> str:
-    """The same of any file under any hidden symbol."""
+    """Assembler source that embeds the file `path`, as the assembler will find it, under a hidden symbol."""
     escaped = path.replace("\\", "\\\\").replace('"', '\\"')
+    return _hidden(symbol, f'.incbin "{escaped}"', f". - {symbol}")
+
+
+def weights_section(plan: ModelPlan) -> str:
+    """The section that weights_place defines."""
+    return f".rodata.{weights_symbol(plan)}"
+
+
+def weights_place(plan: ModelPlan) -> str:
+    """Assembler source of the weights' section: a byte stands where compile/link.py puts the payload."""
+    return _hidden(weights_symbol(plan), ".byte 0", str(plan.packed_bytes))
+
+
+def _hidden(symbol: str, content: str, size: str) -> str:
+    """`%progbits` is understood everywhere, `@progbits` not on ARM."""
     return f"""    .section .rodata.{symbol},"a",%progbits
     .balign 64
     .globl {symbol}
     .hidden {symbol}
     .type {symbol}, %object
 {symbol}:
-    .incbin "{escaped}"
-    .size {symbol}, . - {symbol}
+    {content}
+    .size {symbol}, {size}
     .section .note.GNU-stack,"",%progbits
 """
 
