@@ -18,6 +18,7 @@ from ..symbolic import const, Expr, sym, Sym
 from .access import Access, TermLoop
 from .candidate_table import PANEL
 from .index import c_index
+from .micro import NEXT_TERMS
 from .product_forms import form
 from .template import expand_file
 from .walk import batch_names
@@ -108,4 +109,5 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "a_tap": text(sum((loop.a * sym(loop.var) for loop in taps), const(0)), k_names),
         "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
         "inner": text(inner.extent), "b_step": text(inner.b), "a_index": "k" if a_step == "1" else f"k * ({a_step})",
-        "hold_b": regs <= rows, "fetches": schedule.prefetch})
+        "hold_b": regs <= rows, "fetches": schedule.prefetch,
+        "to_first": schedule.prefetch and lanes == PANEL, "next_terms": NEXT_TERMS})

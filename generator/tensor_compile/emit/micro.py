@@ -18,6 +18,7 @@ from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
 FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
+NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to the first cache (of 8 and 24 the better)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -79,7 +80,8 @@ def _text(micro: Micro, isa: InstructionSet) -> str:
         "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
+        "fetches": micro.fetches, "to_first": micro.fetches and lanes == PANEL, "next_terms": NEXT_TERMS * PANEL,
+        "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms})
 
