@@ -33,6 +33,8 @@ SECOND_READ = 16      # bytes a cycle of panels that are read from the second ca
 BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahead
 EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
+AGAIN = 0.3           # of the time of panels that come from far once more, for the next rows, fetched ahead or not
+APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
 
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
@@ -97,6 +99,7 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
                              prefetch=constant and _waits(access, tile))
             yield plain
             yield replace(plain, mc=_near_rows(access, tile, target))
+            yield replace(plain, mc=_near_results(access, tile, target))
         yield from _copying(access, tile, target, constant)
 
 
@@ -134,6 +137,26 @@ def _near_rows(access: Access, tile: Candidate, target: Target) -> int:
     """Rows whose terms fit a quarter of the second cache; 0 where all of them do, or there is one group of columns."""
     near = max(BLOCK_ROWS // 2, target.l2 // 4 // max(1, _bytes_a_row(access))) // tile.rows * tile.rows
     return near if 0 < near < size(access.rows) and size(access.columns) > tile.columns else 0
+
+
+def _near_results(access: Access, tile: Candidate, target: Target) -> int:
+    """Rows whose results fit an eighth of the second cache, where all results do not fit half of it, b does, and there
+    are several groups of columns; else 0."""
+    if _second_bytes(access, 4) > target.l2 // 2:
+        return 0
+    near = max(1, target.l2 // 8 // _result_row(access) // tile.rows) * tile.rows
+    far = size(access.rows) * _result_row(access) > target.l2 // 2
+    return near if far and near < size(access.rows) and size(access.columns) > tile.columns else 0
+
+
+def _second_bytes(access: Access, element: int) -> int:
+    """Of all panels of b, of a batch."""
+    return element * max(1, size(access.terms)) * max(1, size(access.columns)) * access.sums
+
+
+def _result_row(access: Access) -> int:
+    """Bytes of a row of results."""
+    return 4 * max(1, size(access.columns))
 
 
 def _bytes_a_row(access: Access) -> int:
@@ -191,7 +214,7 @@ def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1) -
 
 def _beside(compute: float, stream: float) -> float:
     """Cycles of two things that overlap, for the most part."""
-    return max(compute, stream) + 0.15 * min(compute, stream)
+    return max(compute, stream) + 0.25 * min(compute, stream)
 
 
 class _Model:
@@ -205,7 +228,7 @@ class _Model:
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
         self.block = min(self.k, schedule.kc) if schedule.kc else self.k
         # bytes a cycle, the first time that panels of b are read
-        self.once = 10 if self.batches * self.form.b_bytes * self.k * self.n * access.sums > target.l2 else 32
+        self.once = 10 if self.batches * _second_bytes(access, self.form.b_bytes) > target.l2 * 3 // 4 else 32
         # and when rows are read again for the next columns
         self.a_row_bytes = _bytes_a_row(access)
         near = self.a_row_bytes * (schedule.mc or size(access.rows)) <= target.l2 // 2
@@ -265,7 +288,8 @@ class _Model:
             together = -(-height // (way // apart)) if apart >= 64 else 1
         else:
             together = 1
-        return 0.4 * together if together > ways else 0.08 * together if 2 * together >= ways else 0.0
+        beyond = max(0, together - ways)
+        return 0.05 * beyond ** 3 + (0.01 * together if 2 * together >= ways else 0.0)
 
     def across(self, count: int, band: Band, below: bool = False) -> float:
         """`count` tiles of a band one below the other, for all columns. below: they are what full tiles leave over."""
@@ -287,6 +311,8 @@ class _Model:
             wait = BEYOND * (1 - fetched) * first
             first *= fetched * (1 - 0.7 * (1 - self.edges))
         times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc else 1
+        if self.once < 32:   # all of b comes from far each time
+            wait += AGAIN * (times - 1) / times * self.access.sums * self.form.b_bytes * self.k * width / self.once
         return total + times * (_beside(first, tile) - tile + wait) * self.n / width
 
     def copies(self, m: int) -> float:
@@ -302,6 +328,12 @@ class _Model:
             total += times * self.k * m * (0.5 + short if neighbours else 1.5)
         return total
 
+    def stores(self, m: int) -> float:
+        """Rows that are stored in several groups of columns, of so many rows each that they left the cache between."""
+        rows = min(m, self.schedule.mc or m)
+        apart = self.n > self.schedule.nr and rows * _result_row(self.access) > self.target.l2 // 2
+        return APART * m * self.n / PANEL if apart else 0.0
+
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
         total, items = 0.0, 0
@@ -309,7 +341,7 @@ class _Model:
             if count and band is not None:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
                 items += count * -(-self.n // band.columns)
-        total += self.copies(m)
+        total += self.copies(m) + self.stores(m)
         team = min(self.target.threads, TEAM)
         shared = max(1, self.batches * items * self.parts)
         shares = -(-shared // team) * team / shared

@@ -19,9 +19,10 @@ class Schedule:
 
     packed_a: the rows of a block are copied to scratch first, where they lie side by side and padding is zeros.
     packed_b: so are the columns of b, nc at a time (0: nr), in panels. prefetch: panels of the next columns are fetched
-    meanwhile, and the next terms of its own to the first cache. epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a
-    micro-kernel of the library, which leaves its accumulators in memory (emit/micro.py). compact: what is left of the
-    rows is computed by few tiles, as large as the full one or of one row (emit/schedule_tiles.py).
+    meanwhile, and the next terms of its own to the first cache. epilogue: "registers", in the code of the tile, which
+    then is the kernel's own; "memory", behind a micro-kernel of the library, which leaves its accumulators in memory
+    (emit/micro.py). compact: what is left of the rows is computed by few tiles, as large as the full one or of one row
+    (emit/schedule_tiles.py).
     """
 
     isa: str
