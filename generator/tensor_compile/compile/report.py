@@ -34,7 +34,8 @@ def _baked(made: Made) -> list[str]:
     if not products:
         return []
     before, after = sum(p.before for p in products), sum(p.after for p in products)
-    lines = ["", f"baked: {after} of {before} multiply-adds a call stay of products that have fewer channels"]
+    dims = " where every dim is 1" if any(f.dims for f in made.compiled.plan.functions) else ""
+    lines = ["", f"baked: {after} of {before} multiply-adds a call{dims} stay of products that have fewer channels"]
     return lines + [f"  {p.loc or '?'}: {p.left} of {p.channels} channels, {p.after} of {p.before} multiply-adds"
                     for p in products]
 

@@ -28,7 +28,8 @@ Picks = tuple[tuple[int, tuple[int, ...]], ...]      # axes, and the indices tha
 
 @dataclass(frozen=True, slots=True)
 class Smaller:
-    """A convolution or product that has fewer channels: of its result, and multiply-adds of one call (0: not known)."""
+    """A convolution or product that has fewer channels: of its result, and multiply-adds of one call, in which sizes
+    that are dims count as one."""
 
     loc: Loc | None
     left: int
@@ -131,7 +132,7 @@ class _Rewriting:
             return self._make(node, attrs, self.values[x], weights)
         if lowering_of(node.op) != "elementwise":
             return self._make(node, attrs, *self.values.all(node.operands))
-        operands = [self._pick(v, stay) if v.node in self.analysis.constant else self.values[v] for v in node.operands]
+        operands = [self._pick(v, stay) if self.analysis.is_constant(v) else self.values[v] for v in node.operands]
         for i, v in enumerate(node.operands):
             if v in self.added:    # the bias of a sum, which has no other reader
                 more = self.builder.value("broadcast", self.added[v], like=node, shape=operands[1 - i].shape,
@@ -179,8 +180,7 @@ class _Rewriting:
                                                                   axes=(axis,)), like=node)
 
     def _note(self, node: Node, c: Channels, outs: Picks, before: Value, after: Value) -> None:
-        sizes = [n for i, n in enumerate(node.types[0].shape) if i != c.axis]
-        points = product(sizes).value if all(n.is_const for n in sizes) else 0
+        points = product(n for i, n in enumerate(node.types[0].shape) if i != c.axis and n.is_const).value
         left = len(outs[0][1]) if outs else c.size
         self.products.append(Smaller(node.loc, left, c.size, points * product(before.shape).value,
                                      points * product(after.shape).value))

@@ -120,6 +120,11 @@ class Analysis:
             return self.builder.value("broadcast", self.place(x), like=like, shape=(wrap(size),), axes=())
         return self.place(x) if axes == (axis,) and x.shape == (wrap(size),) else None
 
+    def is_constant(self, value: Value) -> bool:
+        """Its elements are; its sizes may be dims."""
+        node = value.node
+        return node in self.constant or node.op == "broadcast" and node.operands[0].node in self.constant
+
     # -- rules --------------------------------------------------------------------------------------------------------
     def _node(self, node: Node) -> None:
         found = self._channels(node)
@@ -151,7 +156,7 @@ class Analysis:
             if f is not None and (f.axis, f.size) == (first.axis, first.size):
                 elements.append(f.element)
                 constant = self._both(constant, f.constant, node) if f is not first else constant
-            elif v.node in self.constant and (one := self.vector(v, first.axis, first.size, node)) is not None:
+            elif self.is_constant(v) and (one := self.vector(v, first.axis, first.size, node)) is not None:
                 elements.append(one)
             else:
                 return None
