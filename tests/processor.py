@@ -18,5 +18,6 @@ def lacks(isa: str) -> list[str]:
 
 
 def own_sets(arch: str) -> list[str]:
-    """The instruction sets of an architecture that have kernels of their own; others take those of their base."""
-    return [isa for isa in ARCHITECTURES.get(arch, ()) if has_candidates(isa)]
+    """The instruction sets of an architecture that have kernels of their own; others take those of their base, sets of
+    tiles all but products of bytes."""
+    return [isa for isa in ARCHITECTURES.get(arch, ()) if has_candidates(isa) and not instruction_set(isa).tiles]

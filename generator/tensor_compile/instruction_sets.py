@@ -9,7 +9,7 @@ from typing import Iterator
 
 WIDE = 16             # lanes of a vector operation, whatever the registers of the instruction set
 TABLE = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tensor_compile" / "instruction_sets.def"
-TRAITS = ("BASELINE", "PLAIN_SCHEDULE", "BYTE_VECTORS", "BYTE_PAIRS")
+TRAITS = ("BASELINE", "PLAIN_SCHEDULE", "BYTE_VECTORS", "BYTE_PAIRS", "TILES")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +67,11 @@ class InstructionSet:
     @property
     def byte_pairs(self) -> bool:
         return "BYTE_PAIRS" in self.traits
+
+    @property
+    def tiles(self) -> bool:
+        """Short integers are multiplied by tiles."""
+        return "TILES" in self.traits
 
     @property
     def room(self) -> int:

@@ -39,13 +39,30 @@ enum { LEAF_1, LEAF_7, LEAF_7_1, LEAF_NONE, LEAF_HWCAP, LEAF_COUNT };
 
 #if defined(__x86_64__)
 enum { EAX, EBX, ECX, EDX };
-enum { YMM = 0x06, ZMM = 0xe6 }; /* what the operating system saves of the vector registers, in XCR0 */
+enum { YMM = 0x06, ZMM = 0xe6, TILES = 0x600e6 }; /* what the operating system saves of the registers, in XCR0 */
 
 static unsigned saved_registers(void)
 {
     unsigned low, high;
     __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
     return low;
+}
+
+/* Asks for the registers of tiles, which Linux saves for the processes alone that did so, and all of whose threads may
+ * use them then. */
+static int tiles_permitted(void)
+{
+#if defined(__linux__)
+    enum { SYS_ARCH_PRCTL = 158, REQUEST_PERMISSION = 0x1023, TILE_DATA = 18 };
+    long result;
+    __asm__ __volatile__("syscall"
+                         : "=a"(result)
+                         : "0"((long)SYS_ARCH_PRCTL), "D"((long)REQUEST_PERMISSION), "S"((long)TILE_DATA)
+                         : "rcx", "r11", "memory");
+    return result == 0;
+#else
+    return 0;
+#endif
 }
 
 static unsigned features(void)
@@ -64,6 +81,8 @@ static unsigned features(void)
     if ((saved & needed) == needed && leaves[leaf][register_] >> bit & 1)                                              \
         found |= name;
 #include <tensor_compile/instruction_sets.def>
+    if (found & AMX_TILE && !tiles_permitted())
+        found &= ~(unsigned)AMX_TILE;
     return found;
 }
 #elif defined(__aarch64__)

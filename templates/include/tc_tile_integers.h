@@ -202,6 +202,43 @@ TCT_ARRANGE(u8xi8, _mm_and_si128(x, _mm_set1_epi16(0xff)), _mm_srli_epi16(x, 8))
 #endif
 #endif
 
+/* -- tiles of AMX -----------------------------------------------------------------------------------------------------
+
+   16 rows of 16 words of the rows, in the panels 16 terms (words) of 16 columns, and 16 x 16 sums. All eight are of that
+   size, so that they are configured once a kernel. */
+#if defined(__AMX_INT8__)
+static inline void tct_tiles_begin(void)
+{
+    static const struct {
+        uint8_t palette, start, none[14];
+        uint16_t bytes[16]; /* of a row */
+        uint8_t rows[16];
+    } config = {.palette = 1,
+                .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
+                .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
+    _tile_loadconfig(&config);
+}
+static inline void tct_tiles_end(void)
+{
+    _tile_release();
+}
+#define tct_tiles_i8xu8 _tile_dpbsud
+#define tct_tiles_u8xi8 _tile_dpbusd
+
+/* What is left of a row of `terms` words behind whole tiles goes to the end of one more, behind zeros. */
+static inline void tct_arrange_tiles(tc_word *p, tc_index terms)
+{
+    const tc_index left = terms % 16, before = 16 - left;
+    if (left == 0)
+        return;
+    tc_word *const last = p + (terms - left);
+    for (tc_index i = left - 1; i >= 0; --i)
+        last[before + i] = last[i];
+    for (tc_index i = 0; i < before; ++i)
+        last[i] = 0;
+}
+#endif
+
 /* -- rows -------------------------------------------------------------------------------------------------------------- */
 
 /* Copies bytes that do not overlap: runs of a window are short, so pieces of a known size that may overlap do it. */

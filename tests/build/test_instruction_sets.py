@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 from places import TOOL
@@ -16,7 +17,7 @@ from tensor_compile.instruction_sets import INSTRUCTION_SETS, TABLE, baseline, i
 from tensor_compile.loops.contraction_schedule import parse
 from tensor_compile.target import ARCHITECTURES, find, load
 
-equal(ARCHITECTURES["x86_64"], ("scalar", "x86_64", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16"),
+equal(ARCHITECTURES["x86_64"], ("scalar", "x86_64", "avx2", "avx_vnni", "avx512", "avx512_vnni", "avx512_bf16", "avx512_amx"),
       "x86-64: in ascending order of preference")
 equal([ARCHITECTURES[arch] for arch in ("aarch64", "riscv64", "arm", "riscv32")],
       [("scalar", "neon", "neon_dot"), ("rv64",), ("m0", "m4f", "m55"), ("rv32",)],
@@ -41,6 +42,10 @@ for name, base in (("avx_vnni", "avx2"), ("avx512_vnni", "avx512"), ("avx512_bf1
     ok(not has_candidates(name), f"{name}: no line of its own in the table of candidates")
     equal([(c.op, c.dtype, c.rows, c.columns, c.isa) for c in candidates(name)],
           [(c.op, c.dtype, c.rows, c.columns, name) for c in candidates(base)], f"{name}: the candidates of {base}")
+equal({(c.dtype, c.rows % 16, c.columns % 16) for c in candidates("avx512_amx") if c.dtype == "i32"}, {("i32", 0, 0)},
+      "avx512_amx: whole tiles alone")
+equal([c for c in candidates("avx512_amx") if c.dtype != "i32"],
+      [replace(c, isa="avx512_amx") for c in candidates("avx512") if c.dtype != "i32"], "and its base's of other sums")
 made = parse("tc_contraction_f32_8x48_k1152_m96_n480_a__avx512_bf16")
 ok(made is not None and made.isa == "avx512_bf16" and made.packed_a, "a name with a set of two words")
 

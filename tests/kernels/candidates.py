@@ -25,6 +25,7 @@ from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.candidate_table import Candidate
+from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
@@ -132,6 +133,8 @@ def main() -> None:
         compiler = toolchain.detect(command, cache.root, "compiler")
         tools = Toolset(compiler, target, (), cache, wrapper)
         for isa in (*own_sets(arch), *(i for i in target.integer_isas if wrapper or not lacks(i))):
+            if instruction_set(isa).tiles:   # tiles.py
+                continue
             todo = cases(isa, target, everything)
             if isa in target.integer_isas:   # the others are those of its base
                 todo = [c for c in todo if c.kernel.product.integer]
@@ -165,4 +168,5 @@ def _machine() -> str:
     return os.uname().machine
 
 
-main()
+if __name__ == "__main__":
+    main()

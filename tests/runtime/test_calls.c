@@ -100,7 +100,7 @@ static const char *best_of(unsigned cpus)
 {
 #if defined(__x86_64__)
     static const tc_cpu order[] = {TC_CPU_X86_64, TC_CPU_AVX2,        TC_CPU_AVX_VNNI,
-                                   TC_CPU_AVX512, TC_CPU_AVX512_VNNI, TC_CPU_AVX512_BF16};
+                                   TC_CPU_AVX512, TC_CPU_AVX512_VNNI, TC_CPU_AVX512_BF16, TC_CPU_AVX512_AMX};
 #else
     static const tc_cpu order[] = {TC_CPU_NEON, TC_CPU_NEON_DOT, TC_CPU_RV64};
 #endif

@@ -10,6 +10,8 @@ from ..instruction_sets import WIDE, InstructionSet, instruction_set
 from .template import TEMPLATES
 
 PANEL = WIDE          # columns of a panel of vectors
+TILE = 16             # rows of a tile of AMX, its columns of i32, and its words of a row of an operand
+TILE_LATENCY = 52     # cycles until a sum of tiles can be added to
 LOOP = 0.5            # cycles by which the loop's own instructions delay a step
 
 
@@ -65,3 +67,10 @@ def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
     """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators."""
     row = max(1, columns // isa.lanes)
     return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency)) + LOOP
+
+
+def tile_step_cycles(rows: int, columns: int) -> float:
+    """The same of a product of tiles, which adds TILE terms to TILE x TILE sums in as many cycles: bound by products, by
+    the loads of operands, two rows a cycle, or by the latency of a sum."""
+    high, wide = -(-rows // TILE), -(-columns // TILE)
+    return max(high * wide, (high + wide) / 2, TILE_LATENCY / TILE) + LOOP / TILE

@@ -18,7 +18,7 @@ from ..symbolic import Expr, Sym
 from ..target import Target
 from . import in_memory
 from .access import Access
-from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles
+from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, tile_step_cycles
 from .in_registers import own_columns, stands_alone
 from .product_forms import form
 from .schedule_tiles import Band, tiles
@@ -49,7 +49,10 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
         return f"panels of {kernel.b_panel} columns"
     if isa.lanes == 1 and kernel.b_panel % columns:
         return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
-    needed = registers_needed(isa, rows, columns) + form(schedule.dtype, isa.name).extra
+    kind = form(schedule.dtype, isa.name)
+    if kind.tiles:
+        return in_memory.refusal(access, schedule)
+    needed = registers_needed(isa, rows, columns) + kind.extra
     if needed > isa.registers:
         return f"needs {needed} registers of {isa.registers}"
     pointers = _pointers(access, schedule)
@@ -118,6 +121,8 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
     count = -(-most // room)
     kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
+    if form(plain.dtype, tile.isa).tiles:
+        kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
@@ -260,8 +265,8 @@ class _Model:
 
     def tile_time(self, height: int, width: int) -> float:
         registers = height * max(1, width // self.isa.lanes)
-        step = self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) \
-            + EDGE * height * self.edges
+        step = tile_step_cycles(height, width) if self.form.tiles else \
+            self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule

@@ -15,7 +15,7 @@ from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
-from .candidate_table import PANEL
+from .candidate_table import PANEL, TILE
 from .epilogue import Epilogue, names_of
 from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
@@ -128,10 +128,20 @@ def blocks(access: Access, schedule: Schedule) -> Blocks:
     return Blocks(access, schedule, tiles(access, schedule))
 
 
+def tiled(access: Access) -> bool:
+    """A product of bytes that is worth tiles: one at least is full."""
+    terms, (rows, _) = access.terms, access.rows.range()
+    return access.product.group == 4 and terms.is_const and terms.value >= TILE and rows is not None and rows >= TILE
+
+
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
     if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
         return "rows of integers are copied"
+    if form(schedule.dtype, schedule.isa).tiles and schedule.kc:
+        return "tiles take all terms"
+    if form(schedule.dtype, schedule.isa).tiles and not tiled(access):
+        return "too few terms for a tile"
     copied = schedule.packed_a or schedule.packed_b
     if copied and not schedule.kc and not access.terms.is_const:
         return "copies need blocks of a known number of terms"
@@ -215,6 +225,7 @@ class _Emitter:
         parameter = {p.name: i for i, p in enumerate(kernel.params)}
         vector, sums, unit = self.isa.lanes > 1, access.sums, plan.unit
         kind, integer = self.blocks.form, access.product.integer
+        later = kind.tiles and kind.starts    # what sums start from is added behind the micro-kernel
         epilogue = Epilogue(kernel, access, self.names, self.own, vector)
         bands = plan.bands
         number = {band: i for i, band in enumerate(bands)}
@@ -236,7 +247,10 @@ class _Emitter:
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
             "finishes": epilogue.finishes(1), "ahead": "\n".join(epilogue.ahead()),
             "vector": vector, "partial": not epilogue.whole_panels,
-            "whole_accs": ", ".join(f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
+            "later": later, "starts_parameter": ", const tc_word *starts" if later else "",
+            "starts_argument": ", starts" if later else "", "row_starts": f", own + {kind.row_terms}" if later else "",
+            "whole_accs": ", ".join(f"tcv_add_i32(tcv_load_i32(acc + ({s} * apart + c)), start)" if later else
+                                    f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
                                     f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
             "scalar_accs": ", ".join(f"acc[{s} * apart + c]{'' if integer else ' + 0.0f'}" for s in range(sums)),
             "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, self.names),
@@ -248,7 +262,8 @@ class _Emitter:
             "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
             "a_c": C_TYPE[kernel.a.dtype], "copy_c": C_TYPE[access.product.rows], "group": access.product.group,
             "fill": constant(kernel.a.other) if kernel.a.other is not None else "0",
-            "elements_text": self.text(access.elements), "arranged": kind.halves > 1, "starts": kind.starts,
+            "elements_text": self.text(access.elements), "arranged": f"tct_arrange_{'tiles' if kind.tiles else kind.names}" if kind.halves > 1 or kind.tiles else "",
+            "starts": kind.starts, "tiles": kind.tiles,
             "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
             "row_terms": kind.row_terms,
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
@@ -337,7 +352,7 @@ class _Emitter:
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
             "kc": self.blocks.terms,
-            "block_a_step": "1" if schedule.packed_a else self.text(self.inner.a),
+            "block_a_step": str(self.blocks.row_room) if self.blocks.form.tiles else "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
             "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from typing import Iterable
 
 from ..instruction_sets import InstructionSet, instruction_set
-from .candidate_table import PANEL
+from .candidate_table import PANEL, TILE
 from .product_forms import form
 from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
+TILES = 8      # of a processor that has them
 FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
 NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to the first cache (of 8 and 24 the better)
 
@@ -63,7 +64,23 @@ class _Half:
 _PANELS = ("", "b_piece", "2 * b_piece", "b_third", "4 * b_piece", "b_fifth", "2 * b_third", "b_seventh")
 
 
+def _tiles(micro: Micro) -> str:
+    """Of a product of tiles. Of the eight the sums come first, then the rows' operands; the columns' take turns in what
+    is left."""
+    high, wide, kind = micro.rows // TILE, micro.columns // TILE, form(micro.product, micro.isa)
+    rows = [{"r": r, "tile": high * wide + r} for r in range(high)]
+    free = range(high * wide + high, TILES)
+    columns = [{"c": c, "tile": free[c % len(free)],
+                "products": [{"sum": r * wide + c, "row": rows[r]["tile"]} for r in range(high)]} for c in range(wide)]
+    return expand_file("contraction/tiles.c.in", {
+        "symbol": micro.symbol, "rows": rows, "columns": columns, "names": kind.names, "tile": TILE,
+        "sums": [{"i": r * wide + c, "at": r * TILE * micro.columns + c * TILE} for r in range(high) for c in range(wide)],
+        "width": micro.columns, "fetches": micro.fetches})
+
+
 def _text(micro: Micro, isa: InstructionSet) -> str:
+    if form(micro.product, micro.isa).tiles:
+        return _tiles(micro)
     lanes, rows, columns = isa.lanes, micro.rows, micro.columns
     registers = columns // lanes
     within = max(1, min(PANEL, columns) // lanes)

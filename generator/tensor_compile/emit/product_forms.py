@@ -3,7 +3,9 @@
 
 Terms of integers are multiplied in words of 32 bits, one group of terms each. x86-64 without VNNI multiplies pairs of
 16 bits: a word of four bytes is taken in two halves, bytes 0 and 2 and bytes 1 and 3, and the rows are arranged so
-when they are copied.
+when they are copied. Tiles of AMX are multiplied TILE words at a time; what is left of a row stands behind as many zeros
+as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied before meet
+zeros.
 """
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from functools import lru_cache
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.products import Product, by_name
+from .candidate_table import TILE
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
 DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
@@ -35,7 +38,14 @@ class Form:
     @property
     def row_terms(self) -> str:
         """Elements of a row over `terms` terms."""
+        if self.tiles:
+            return f"(terms + {TILE - 1}) / {TILE} * {TILE}"
         return "terms" if self.halves == 1 else f"{self.halves} * terms"
+
+    @property
+    def tiles(self) -> bool:
+        """Sums are those of tiles."""
+        return self.isa.tiles and self.product.integer
 
     @property
     def b_c(self) -> str:
@@ -63,7 +73,7 @@ class Form:
     @property
     def pace(self) -> float:
         """Cycles of a step for each cycle of one of f32."""
-        if not self.product.integer:
+        if not self.product.integer or self.tiles:
             return 1.0
         return self.halves * (1.0 if self.extra == 0 else 1.2) if self.isa.has_vectors else 2.0 * self.product.group
 

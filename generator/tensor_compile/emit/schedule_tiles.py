@@ -13,8 +13,9 @@ from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..symbolic import Expr
 from .access import Access
-from .candidate_table import PANEL, micro_pointers, registers_needed, step_cycles
+from .candidate_table import PANEL, TILE, micro_pointers, registers_needed, step_cycles
 from .in_registers import stands_alone
+from .product_forms import form
 
 WIDEST = 128              # columns of the tiles for few rows
 
@@ -61,12 +62,14 @@ def unit_of(isa: InstructionSet, schedule: Schedule) -> int:
 def tiles(access: Access, schedule: Schedule) -> Tiles:
     isa, rows, mr = instruction_set(schedule.isa), access.rows, schedule.mr
     unit = unit_of(isa, schedule)
+    high = TILE if form(schedule.dtype, schedule.isa).tiles else 1    # rows of the lowest tile
 
     def band(height: int, columns: int) -> Band:
         return Band(height, columns, _widths(access.columns, columns, unit, schedule.compact))
 
     def lower(height: int) -> Band:
         wide = schedule.nr
+        height = -(-height // high) * high
         alone = schedule.compact or schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
         if isa.lanes > 1 and not alone:
             wide = max(wide, _tail_columns(access, isa, height, schedule))
@@ -76,7 +79,7 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
         full, rest = divmod(rows.value, mr)
         height = mr if schedule.compact and rest > 1 else rest
         return Tiles(band(mr, schedule.nr) if full else None, {rest: lower(height)} if rest else {}, unit)
-    heights = sorted({1, mr} if schedule.compact else {1, 2, (mr + 1) // 2, mr})
+    heights = sorted({1, mr} if schedule.compact or high > 1 else {1, 2, (mr + 1) // 2, mr})
     rests = {r: next(h for h in heights if h >= r) for r in range(1, mr)}
     return Tiles(band(mr, schedule.nr), {r: lower(h) for r, h in rests.items()}, unit)
 

@@ -23,12 +23,17 @@ Choose = Callable[[ContractionKernel, str, int], Schedule]
 
 def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
     """Each instruction set of the target with the one whose code of the kernel it runs: its own, but for sets that are
-    there for products of integers and have nothing for this kernel."""
+    there for products of integers and have nothing for this kernel, or tiles that it does not fill."""
     parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
     if any(part.product.integer for part in parts):
-        return [(isa, isa) for isa in target.isas]
+        whole = all(in_memory.tiled(Access.of(part)) for part in parts)
+        return [(isa, isa if whole else _without_tiles(isa)) for isa in target.isas]
     plain = [isa for isa in target.isas if isa not in target.integer_isas]
     return [(isa, next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]
+
+
+def _without_tiles(isa: str) -> str:
+    return next(base.name for base in instruction_set(isa).bases if not base.tiles)
 
 
 def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
