@@ -208,7 +208,7 @@ def prepared(name: str, args: argparse.Namespace) -> tuple[dict[str, Path], Path
     programs = {}
     for label, source, isa, more in (("f32", example / "model.c", args.isa, words),
                                      ("int8", folder / "int8" / "model.c",
-                                     args.isa if args.isa != "avx512" else "avx512,avx512_vnni", []),
+                                     args.isa if args.isa != "avx512" else "avx512,avx512_vnni,avx512_amx", []),
                                      ("f32 avx2", example / "model.c", "avx2", words),
                                      ("int8 avx2", folder / "int8" / "model.c", "avx2", [])):
         begin = time.perf_counter()

@@ -246,6 +246,22 @@ static inline void tct_copy_bytes(void *to, const void *from, tc_index count)
 {
     char *y = (char *)to;
     const char *x = (const char *)from;
+#if defined(TC_ISA_AVX512)
+    if (count >= 64) {
+        for (tc_index k = 0; k < count - 64; k += 64)
+            _mm512_storeu_si512(y + k, _mm512_loadu_si512(x + k));
+        _mm512_storeu_si512(y + count - 64, _mm512_loadu_si512(x + count - 64));
+        return;
+    }
+#endif
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2)
+    if (count >= 32) {
+        for (tc_index k = 0; k < count - 32; k += 32)
+            __builtin_memcpy(y + k, x + k, 32);
+        __builtin_memcpy(y + count - 32, x + count - 32, 32);
+        return;
+    }
+#endif
     if (count >= 16) {
         for (tc_index k = 0; k < count - 16; k += 16)
             __builtin_memcpy(y + k, x + k, 16);
@@ -269,6 +285,26 @@ static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t fl
     tc_index k = 0;
 #if defined(TC_ISA_X86_64) || defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
     __m128i sums = _mm_setzero_si128();
+#if defined(TC_ISA_AVX512)
+    if (count >= 128) {
+        __m512i wide = _mm512_setzero_si512();
+        for (; k + 64 <= count; k += 64) {
+            const __m512i x = _mm512_xor_si512(_mm512_loadu_si512(p + k), _mm512_set1_epi8((char)flip));
+            wide = _mm512_add_epi64(wide, _mm512_sad_epu8(x, _mm512_setzero_si512()));
+        }
+        const __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(wide), _mm512_extracti64x4_epi64(wide, 1));
+        sums = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    }
+#elif defined(TC_ISA_AVX2)
+    if (count >= 64) {
+        __m256i wide = _mm256_setzero_si256();
+        for (; k + 32 <= count; k += 32) {
+            const __m256i x = _mm256_xor_si256(_mm256_loadu_si256((const __m256i *)(p + k)), _mm256_set1_epi8((char)flip));
+            wide = _mm256_add_epi64(wide, _mm256_sad_epu8(x, _mm256_setzero_si256()));
+        }
+        sums = _mm_add_epi64(_mm256_castsi256_si128(wide), _mm256_extracti128_si256(wide, 1));
+    }
+#endif
     for (; k + 16 <= count; k += 16) {
         const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(p + k)), _mm_set1_epi8((char)flip));
         sums = _mm_add_epi64(sums, _mm_sad_epu8(x, _mm_setzero_si128()));

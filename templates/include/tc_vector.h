@@ -394,5 +394,6 @@ static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tc
 #undef TCM_ROUND
 
 #include "tc_vector_i64.h"
+#include "tc_vector_bytes.h"
 
 #endif

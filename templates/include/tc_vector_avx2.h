@@ -185,6 +185,13 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
     return _mm256_and_si256(number, _mm256_xor_si256(_mm256_cvttps_epi32(x), big));
 }
 
+#define TCQ_QUANTIZED
+static TC_INLINE tcq_i32 tcq_quantized_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high, tcq_i32 zero) {
+    const __m256i number = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_ORD_Q));
+    const __m256i rounded = _mm256_cvtps_epi32(_mm256_min_ps(high, _mm256_max_ps(low, x)));
+    return _mm256_and_si256(number, _mm256_add_epi32(rounded, zero));
+}
+
 static TC_INLINE tcq_i32 tcq_widen_i8(const int8_t *p) {
     return _mm256_cvtepi8_epi32(_mm_loadl_epi64((const __m128i *)(const void *)p));
 }

@@ -10,7 +10,8 @@
  * within 16 bits, signed), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and
  * tcq_min_i32 (over the part's lanes). Partial loads and stores touch only the named elements. TCQ_SCALE: there is a
  * tcq_scale_f32(x, n), x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
- * amount a lane. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
+ * amount a lane. TCQ_QUANTIZED: there is a tcq_quantized_f32(x, low, high, zero), x within low and high rounded to an
+ * integer, plus zero; 0 where x is NaN. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
  * tcq_store_f16(p, x) and tcq_round_f16(x), which round to nearest even, keep denormals and give a NaN for a NaN.
  */
 #ifndef TC_VECTOR_PARTS_H

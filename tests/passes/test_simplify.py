@@ -114,6 +114,17 @@ for bits, same in (("0x3e00", "0x3fc00000"), ("0x0001", "0x33800000"), ("0x8000"
     rule(f"cast_constant: f16 {bits}", X,
          f"%1 = constant() {{bits={bits}}} : f16[]\n%2 = cast(%1) {{dtype=f32}} : f32[]\n"
          "%3 = broadcast(%2) {shape=[4], axes=[]} : f32[4]\n%4 = mul(%0, %3) : f32[4]", binary("mul", same))
+for dtype, bits, to, same in (("i8", "0x80", "f32", "0xc3000000"), ("i32", "0x00000000", "f32", "0x00000000"),
+                              ("u8", "0xff", "f16", "0x5bf8"), ("i32", "0x01000001", "f64", "0x4170000010000000"),
+                              ("i32", "0xfffffffd", "bf16", "0xc040"), ("i32", "0x00ffffff", "f32", "0x4b7fffff")):
+    rule(f"cast_constant: {dtype} {bits} to {to}", f'%0 "x" : {to}[4]',
+         f"%1 = constant() {{bits={bits}}} : {dtype}[]\n%2 = cast(%1) {{dtype={to}}} : {to}[]\n"
+         f"%3 = broadcast(%2) {{shape=[4], axes=[]}} : {to}[4]\n%4 = mul(%0, %3) : {to}[4]",
+         f"%1 = constant() {{bits={same}}} : {to}[]\n%2 = broadcast(%1) {{shape=[4], axes=[]}} : {to}[4]\n"
+         f"%3 = mul(%0, %2) : {to}[4]")
+stays("cast_constant: of more digits than f32 has", X,
+      "%1 = constant() {bits=0x01000001} : i32[]\n%2 = cast(%1) {dtype=f32} : f32[]\n"
+      "%3 = broadcast(%2) {shape=[4], axes=[]} : f32[4]\n%4 = mul(%0, %3) : f32[4]")
 rule("double_negation", X, "%1 = neg(%0) : f32[4]\n%2 = neg(%1) : f32[4]", "")
 rule("double_negation: not", BOOL, "%2 = logical_not(%0) : bool[4]\n%3 = logical_not(%2) : bool[4]", "")
 rule("absolute_twice", X, "%1 = abs(%0) : f32[4]\n%2 = abs(%1) : f32[4]", "%1 = abs(%0) : f32[4]")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`.floats` of operations on quantized tensors: the results that the formulas of ops.md give, in f32 step by step."""
+import math
 import random
 import struct
 import tempfile
@@ -73,4 +74,30 @@ with tempfile.TemporaryDirectory() as name:
     got = st.read(folder / "out")
     for op, values in want.items():
         equal(got[op][2], values, op)
+
+# Every number of columns that vectors store together, with factors that need no limits and with some that do.
+COLUMNS = (24, 48, 64, 100, 144)
+SCALES = {"small": [1e-4, 0.003, -0.002], "large": [1e-4, 3e8, -1e12], "none": [1e-4, math.nan, math.inf]}
+LAYERS = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_tensor x = tc_input(g, "x", TC_I8, 37, 70), y = tc_input(g, "y", TC_U8, 37, 70);
+    tc_weights(g, "w.safetensors");
+""" + "".join(f"""    tc_output(g, "{kind}{n}", tc_quantized_linear(.x = {{{x}, 0.5f, 11}}, .w = tc_weight(g, "w{n}"),
+                                             .w_scale = tc_weight(g, "{kind}{n}"), .scale = 0.5f, .zero = {zero},
+                                             .floats = true));
+""" for n in COLUMNS for kind, zero, x in (("small", -128, "x"), ("large", 7, "x"), ("small", 200, "y"),
+                                           ("none", 0, "y")) if (kind, x) != ("small", "xy"[n % 32 == 0])) + "}\n"
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "m.c").write_text(LAYERS, encoding="utf-8")
+    tensors = {f"w{n}": ("I8", [n, 70], [rng.randrange(-128, 128) for _ in range(70 * n)]) for n in COLUMNS}
+    tensors |= {f"{kind}{n}": ("F32", [n], [some[i * i % 3] for i in range(n)]) for n in COLUMNS
+                for kind, some in SCALES.items()}
+    st.write(folder / "w.safetensors", tensors)
+    called = run("check", folder / "m.c", "--isa", "avx2,avx512_vnni")
+    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
+    if not ok(len(bits) >= 30 and all(line.endswith(": equal") or "skipped" in line for line in bits),
+              "results of vectors are those of the interpreter"):
+        note(called.stdout + called.stderr)
 done()

@@ -70,7 +70,7 @@ def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
 
 
 def tile_step_cycles(rows: int, columns: int) -> float:
-    """The same of a product of tiles, which adds TILE terms to TILE x TILE sums in as many cycles: bound by products, by
-    the loads of operands, two rows a cycle, or by the latency of a sum."""
+    """The same of a product of tiles, which adds TILE terms to TILE x TILE sums in as many cycles: bound by products,
+    by the loads of operands, two rows a cycle, or by the latency of a sum."""
     high, wide = -(-rows // TILE), -(-columns // TILE)
     return max(high * wide, (high + wide) / 2, TILE_LATENCY / TILE) + LOOP / TILE

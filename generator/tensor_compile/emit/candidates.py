@@ -18,7 +18,8 @@ from ..symbolic import Expr, Sym
 from ..target import Target
 from . import in_memory
 from .access import Access
-from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, tile_step_cycles
+from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, \
+    tile_step_cycles
 from .in_registers import own_columns, stands_alone
 from .product_forms import form
 from .schedule_tiles import Band, tiles
@@ -50,6 +51,8 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
     if isa.lanes == 1 and kernel.b_panel % columns:
         return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
     kind = form(schedule.dtype, isa.name)
+    if kind.tiles and not in_memory.tiled(kernel):
+        return "too few rows or terms for a tile"
     if kind.tiles:
         return in_memory.refusal(access, schedule)
     needed = registers_needed(isa, rows, columns) + kind.extra

@@ -14,9 +14,22 @@ from ..symbolic import Expr, Sym
 from .access import Access
 from .again import add_again
 from .index import c_index
+from .quantized import ROUNDED, largest, quantized
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
+
+
+@dataclass(frozen=True, slots=True)
+class Four:
+    """dtype: of 8 bits; factors: parameters whose elements must be small; value, place: bodies of functions of 16
+    columns (templates/contraction/memory.c.in)."""
+
+    dtype: str
+    zero: int
+    factors: list[dict[str, object]]
+    value: list[str]
+    place: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +71,33 @@ class Epilogue:
                         "body": "\n".join([*self.repair(lanes or "16"), *body]),
                         "parameters": ", ".join([*accs, *(("tc_index lanes",) if lanes else ())])})
         return out
+
+    # -- bytes ------------------------------------------------------------------------------------------------------
+    def four(self, vectors: str) -> "Four | None":
+        """How results of four vectors are stored together, where they are rounded to 8 bits and lie side by side."""
+        kernel = self.kernel
+        if vectors != "AVX512" or not self.vector or not self.wide or kernel.where is not None \
+                or len(kernel.stores) != 1 or self.access.sums != 1 or not self.access.product.integer:
+            return None
+        (store,) = kernel.stores
+        found = quantized(store.value)
+        address = {p.name: p for p in kernel.params}[store.buffer].address(store.index)
+        if found is None or store.dynamic or address.coefficient(kernel.n[-1]) != 1 or len(kernel.n) != 1:
+            return None
+        factors: set[str] = set()
+        if not largest(found[0], kernel.params, factors) <= ROUNDED:
+            return None
+        emitter = _emitter(kernel, self.names, 16, None, self.accs)
+        emitter.steady = True
+        value = emitter.wide(found[0])
+        place = _emitter(kernel, self.names, 16, None, self.accs)
+        pointer = f"return {place.pointers[store.buffer]} + ({place.index(address)});"
+        used = {s for e in store.index for s in e.symbols()}
+        sizes = [{"parameter": i, "count": self.text(p.elements)} for i, p in enumerate(kernel.params)
+                 if p.name in factors]
+        return Four(store.value.dtype, found[1], sizes,
+                    [*self.point("j"), *emitter.lines, f"return tcv_rounded_f32({value});"],
+                    [*self.declared("j", used), pointer])
 
     # -- a predicate ----------------------------------------------------------------------------------------------
     def again(self) -> list[dict[str, str]]:

@@ -22,6 +22,7 @@ from .index import c_index
 from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro
 from .product_forms import Form, form
+from .quantized import MOST_FACTOR
 from .template import expand_file
 from .schedule_tiles import Band, Tiles, tiles
 from .walk import batch_decode, batch_names, place
@@ -128,10 +129,13 @@ def blocks(access: Access, schedule: Schedule) -> Blocks:
     return Blocks(access, schedule, tiles(access, schedule))
 
 
-def tiled(access: Access) -> bool:
-    """A product of bytes that is worth tiles: one at least is full."""
-    terms, (rows, _) = access.terms, access.rows.range()
-    return access.product.group == 4 and terms.is_const and terms.value >= TILE and rows is not None and rows >= TILE
+def tiled(kernel: ContractionKernel) -> bool:
+    """A product of bytes that is worth tiles: one at least is full. Of rows that a loop over blocks of rows hands on,
+    all but the last are as many as there may be."""
+    access = Access.of(kernel)
+    terms, (least, most) = access.terms, access.rows.range()
+    rows = most if any(p.kind == "tile" for p in kernel.params) else least
+    return access.product.group == 4 and terms.is_const and terms.value >= TILE and (rows or 0) >= TILE
 
 
 def refusal(access: Access, schedule: Schedule) -> str | None:
@@ -140,8 +144,6 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
         return "rows of integers are copied"
     if form(schedule.dtype, schedule.isa).tiles and schedule.kc:
         return "tiles take all terms"
-    if form(schedule.dtype, schedule.isa).tiles and not tiled(access):
-        return "too few terms for a tile"
     copied = schedule.packed_a or schedule.packed_b
     if copied and not schedule.kc and not access.terms.is_const:
         return "copies need blocks of a known number of terms"
@@ -230,6 +232,7 @@ class _Emitter:
         bands = plan.bands
         number = {band: i for i, band in enumerate(bands)}
         alone = stands_alone(access, schedule)
+        four = None if alone else epilogue.four(self.isa.vectors)
         band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(() if alone else bands)]
         counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
         wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
@@ -247,6 +250,12 @@ class _Emitter:
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
             "finishes": epilogue.finishes(1), "ahead": "\n".join(epilogue.ahead()),
             "vector": vector, "partial": not epilogue.whole_panels,
+            "four": four.dtype if four else "", "four_zero": four.zero if four else 0,
+            "four_value": "\n".join(four.value) if four else "", "four_place": "\n".join(four.place) if four else "",
+            "four_factors": four.factors if four else [], "most": f"{MOST_FACTOR}f",
+            "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
+            **{f"four_acc{i}": f"tcv_add_i32(tcv_load_i32(acc + (c + {16 * i})), start)" if later else
+               f"tcv_load_i32(acc + (c + {16 * i}))" for i in range(4)},
             "later": later, "starts_parameter": ", const tc_word *starts" if later else "",
             "starts_argument": ", starts" if later else "", "row_starts": f", own + {kind.row_terms}" if later else "",
             "whole_accs": ", ".join(f"tcv_add_i32(tcv_load_i32(acc + ({s} * apart + c)), start)" if later else
@@ -262,7 +271,7 @@ class _Emitter:
             "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
             "a_c": C_TYPE[kernel.a.dtype], "copy_c": C_TYPE[access.product.rows], "group": access.product.group,
             "fill": constant(kernel.a.other) if kernel.a.other is not None else "0",
-            "elements_text": self.text(access.elements), "arranged": f"tct_arrange_{'tiles' if kind.tiles else kind.names}" if kind.halves > 1 or kind.tiles else "",
+            "elements_text": self.text(access.elements), "arranged": kind.arranged,
             "starts": kind.starts, "tiles": kind.tiles,
             "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
             "row_terms": kind.row_terms,
@@ -304,6 +313,8 @@ class _Emitter:
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
             "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
             "run_bounds": self.run_bounds(run, k_names) if run else [],
+            "whole_rows": not self.schedule.kc and access.elements.is_const,
+            "row_taps": self.text(product(loop.extent for loop in taps)),
             "inner": str(run.taps * run.each) if run else self.text(inner.extent) if inner else "1",
             "a_tap": self.text(a_tap, k_names),
             "a_decode": "\n".join(self.decode("tap", taps, k_names)), "a_row_offset": self.row("r"),
@@ -352,7 +363,8 @@ class _Emitter:
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
             "kc": self.blocks.terms,
-            "block_a_step": str(self.blocks.row_room) if self.blocks.form.tiles else "1" if schedule.packed_a else self.text(self.inner.a),
+            "block_a_step": str(self.blocks.row_room) if self.blocks.form.tiles else
+            "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
             "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}
 

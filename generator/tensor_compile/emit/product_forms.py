@@ -3,9 +3,9 @@
 
 Terms of integers are multiplied in words of 32 bits, one group of terms each. x86-64 without VNNI multiplies pairs of
 16 bits: a word of four bytes is taken in two halves, bytes 0 and 2 and bytes 1 and 3, and the rows are arranged so
-when they are copied. Tiles of AMX are multiplied TILE words at a time; what is left of a row stands behind as many zeros
-as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied before meet
-zeros.
+when they are copied. Tiles of AMX are multiplied TILE words at a time; what is left of a row stands behind as many
+zeros as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied before
+meet zeros.
 """
 from __future__ import annotations
 
@@ -59,6 +59,11 @@ class Form:
     def b_bytes(self) -> int:
         """Of what is multiplied in one step: an element, or a word."""
         return DTYPES[self.product.b].bytes * self.product.group
+
+    @property
+    def arranged(self) -> str:
+        """The function that arranges a copied row; "" where it stays."""
+        return "tct_arrange_tiles" if self.tiles else f"tct_arrange_{self.names}" if self.halves > 1 else ""
 
     @property
     def starts(self) -> bool:

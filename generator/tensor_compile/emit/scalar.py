@@ -23,6 +23,7 @@ from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, L
 from ..loops.scalars import own_expressions, walk
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .halves import high_half, upper_half
+from .quantized import limits, quantized
 from .index import c_index, Names
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
@@ -220,9 +221,22 @@ class ScalarEmitter:
         name = "high_half_i32" if high else "upper_half_i32"
         return self.name(f"tcv_{name}({', '.join(texts)})", "i32", True, max(a.depth for a in args))
 
+    def quantized(self, node: Apply) -> CValue | None:
+        """A rounding to 8 bits as one operation of vectors."""
+        found = quantized(node) if self.width > 1 else None
+        if found is None:
+            return None
+        x = self.value(found[0])
+        if not x.vector:
+            return None
+        low, high = limits(node)
+        return self.name(f"tcv_quantized_f32({x.text}, {low}, {high}, {found[1]})", node.dtype, True, x.depth)
+
     def apply(self, node: Apply) -> CValue:
         if (half := self.halves(node)) is not None:
             return half
+        if (rounded := self.quantized(node)) is not None:
+            return rounded
         args = [self.value(a) for a in node.args]
         depth = max((a.depth for a in args), default=0)
         if node.op == "cast":

@@ -26,7 +26,7 @@ def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
     there for products of integers and have nothing for this kernel, or tiles that it does not fill."""
     parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
     if any(part.product.integer for part in parts):
-        whole = all(in_memory.tiled(Access.of(part)) for part in parts)
+        whole = all(in_memory.tiled(part) for part in parts)
         return [(isa, isa if whole else _without_tiles(isa)) for isa in target.isas]
     plain = [isa for isa in target.isas if isa not in target.integer_isas]
     return [(isa, next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]

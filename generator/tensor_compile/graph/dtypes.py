@@ -110,6 +110,18 @@ NARROW_FLOATS = tuple(name for name in FLOATS if DTYPES[name].bytes == 2)     # 
 INDICES = ("i32", "i64")      # of what may index: iota, dim_value, gather
 
 
+def of_integer(number: int, target: str) -> int | None:
+    """The pattern of an integer in a float dtype; None where it needs more digits than that has."""
+    dtype, size = DTYPES[target], abs(number)
+    place = size.bit_length() - 1
+    if size == 0:
+        return 0
+    if place >= dtype.digits:
+        return None
+    return (dtype.sign if number < 0 else 0) | dtype.bias + place << dtype.digits - 1 \
+        | size << dtype.digits - 1 - place & dtype.fraction
+
+
 def widened(bits: int, source: str, target: str) -> int:
     """The pattern in a float dtype that keeps all values of the other."""
     a, b = DTYPES[source], DTYPES[target]

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..symbolic import ONE
-from .dtypes import DTYPES, Dtype, keeps_values, widened
+from .dtypes import DTYPES, Dtype, keeps_values, of_integer, widened
 from .ir import Node, Value
 from .rewrite import Builder
 from .table import PRIMITIVES
@@ -192,9 +192,14 @@ def bitcast_constant(b: Builder, n: Node) -> Value | None:
 
 
 def cast_constant(b: Builder, n: Node) -> Value | None:
-    """cast(c) -> the constant of the same value, from a float to a wider one."""
+    """cast(c) -> the constant of the same value: of a float in a wider one, of an integer in a float that has it."""
     x, to = n.operands[0], n.attrs["dtype"]
-    if x.node.op != "constant" or not (DTYPES[x.dtype].is_float and keeps_values(x.dtype, to)):
+    if x.node.op != "constant":
+        return None
+    if DTYPES[x.dtype].is_integer and DTYPES[to].is_float:
+        bits = of_integer(DTYPES[x.dtype].number(x.node.attrs["bits"]), to)
+        return None if bits is None else constant_like(b, bits, n)
+    if not (DTYPES[x.dtype].is_float and keeps_values(x.dtype, to)):
         return None
     return constant_like(b, widened(x.node.attrs["bits"], x.dtype, to), n)
 

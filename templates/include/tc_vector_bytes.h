@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Rounding to 8 bits, included by tc_vector.h.
+ */
+#ifndef TC_VECTOR_BYTES_H
+#define TC_VECTOR_BYTES_H
+
+/* round(x) + zero within low and high, 0 of NaN: a cast to 8 bits. The limits are those of what is rounded, as these are
+   integers. */
+static TC_INLINE tcv_i32 tcv_quantized_f32(tcv_f32 x, int32_t low, int32_t high, int32_t zero)
+{
+#ifdef TCQ_QUANTIZED
+    const tcv_f32 least = tcv_splat_f32((float)(low - zero)), most = tcv_splat_f32((float)(high - zero));
+    const tcv_i32 more = tcv_splat_i32(zero);
+    tcv_i32 r;
+#define TCV_P(m, l) r.m = tcq_quantized_f32(x.m, least.m, most.m, more.m);
+    TCV_EACH(TCV_P)
+#undef TCV_P
+    return r;
+#else
+    const tcv_f32 sum = zero ? tcv_add_f32(tcv_round_f32(x), tcv_splat_f32((float)zero)) : tcv_round_f32(x);
+    return tcv_cast_bounded_f32(
+        tcv_lesser_f32(tcv_splat_f32((float)high), tcv_greater_f32(tcv_splat_f32((float)low), sum)));
+#endif
+}
+
+#if defined(TC_ISA_AVX512)
+/* x within 30 bits, rounded; and 16 to 64 of such columns, plus zero, as bytes: 16 bits hold what is limited to them. */
+static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
+{
+    return (tcv_i32){_mm512_cvtps_epi32(x.a)};
+}
+#define TCV_STORE_FOUR(T, PACK)                                                                                        \
+    static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
+                                             tc_index count)                                                           \
+    {                                                                                                                  \
+        const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
+        const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0.a, x1.a), more);                                 \
+        const __m512i second = count > 32 ? _mm512_adds_epi16(_mm512_packs_epi32(x2.a, x3.a), more) : first;           \
+        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);                 \
+        const __m512i bytes = _mm512_permutexvar_epi32(order, PACK(first, second));                                    \
+        if (count >= 64) {                                                                                             \
+            _mm512_storeu_si512(p, bytes);                                                                             \
+            return;                                                                                                    \
+        }                                                                                                              \
+        if (count >= 32)                                                                                               \
+            _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(bytes));                                          \
+        if (count == 48)                                                                                               \
+            _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(bytes, 2));                                   \
+        else if (count == 16)                                                                                          \
+            _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128(bytes));                                             \
+    }
+TCV_STORE_FOUR(i8, _mm512_packs_epi16)
+TCV_STORE_FOUR(u8, _mm512_packus_epi16)
+#undef TCV_STORE_FOUR
+#endif
+
+#endif
