@@ -162,7 +162,7 @@ def _device(harness: Path, tools: Toolset, note: Callable[[str], None]) -> str:
                             hint="tune on a machine with one and commit the lock: builds read it, or use the cost "
                                  "model")
     (device,) = [line.removeprefix("device ") for line in said if line.startswith("device ")]
-    note(device)
+    note(f"{device}; clocks as found, constants from memory, the rest in the second cache")
     name = re.sub(r"[^\w .()-]", "", device.split(", ")[0])
     return f"{tools.nvcc.toolkit} on {name}"
 
