@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""report.py FILE.json… [--svg FILE.svg]: the table and the chart of what run.py measured.
+"""report.py FILE.json… [--summary] [--svg FILE.svg]: the table and the chart of what run.py measured.
 
 The table has medians of the rounds in microseconds. A ratio is the best peer's time over ours: above 1 we are faster.
 The best peer is the one with the least median; the ratio is the median of the ratios within a round. The geometric
-mean stands below. The chart has the ratios as bars, by number of threads.
+mean stands below. --summary has the ratios alone, a column a number of threads. The chart has them as bars.
 """
 from __future__ import annotations
 
@@ -71,14 +71,38 @@ def table(found: Sequence[Line]) -> str:
     return "\n".join(out)
 
 
+def summary(found: Sequence[Line]) -> str:
+    """Markdown: the ratios alone."""
+    threads = sorted({line.threads for line in found})
+    heads = [f"{n} thread{'s' if n > 1 else ''}" for n in threads]
+    out = [f"| best peer / ours | {' | '.join(heads)} |", "| --- |" + " ---: |" * len(threads)]
+    by = {(line.title, line.threads): line for line in found}
+    for title in dict.fromkeys(line.title for line in found):
+        cells = [f"{by[title, n].ratio:.2f} ({NAMED[by[title, n].best]})" if (title, n) in by else "" for n in threads]
+        out.append(f"| {title} | {' | '.join(cells)} |")
+    means = [statistics.geometric_mean(line.ratio for line in found if line.threads == n) for n in threads]
+    return "\n".join([*out, f"| geometric mean | {' | '.join(f'{mean:.2f}' for mean in means)} |", ""])
+
+
+def settings(records: Sequence[dict[str, Any]]) -> list[str]:
+    """Versions and settings of the peers; with its rows, a setting that its contender had in some rows only."""
+    rows: dict[tuple[str, str], dict[str, None]] = {}
+    for record in records:
+        for row in record["rows"]:
+            for name, c in row["contenders"].items():
+                if name != OURS and "about" in c:
+                    rows.setdefault((name, c["about"]), {})[row["title"]] = None
+    names = [name for name, _ in rows]
+    return [about + (f" ({', '.join(titles)})" if names.count(name) > 1 else "")
+            for (name, about), titles in rows.items()]
+
+
 def about(records: Sequence[dict[str, Any]]) -> str:
     """Where and with what it was measured, and who was left out."""
-    versions = dict.fromkeys(c["about"] for record in records for row in record["rows"]
-                             for name, c in row["contenders"].items() if name != OURS and "about" in c)
     failed = [f"{row['title']}, {row['threads']} threads, {COLUMNS[name]}: {c['failed']}" for record in records
               for row in record["rows"] for name, c in row["contenders"].items() if "failed" in c]
     tuned = "tuned" if any(record["lock"] for record in records) else "untuned"
-    return "\n".join([*(record["conditions"] for record in records), f"{tuned}; " + "; ".join(versions),
+    return "\n".join([*(record["conditions"] for record in records), f"{tuned}; " + "; ".join(settings(records)),
                       *(f"left out: {words}" for words in failed)])
 
 
@@ -113,13 +137,14 @@ def chart(found: Sequence[Line]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--summary", action="store_true")
     parser.add_argument("--svg", type=Path)
     args = parser.parse_args()
     records = [json.loads(path.read_text()) for path in args.files]
     found = lines(records)
     if not found:
         raise SystemExit("no row was measured with us and a peer")
-    print(table(found))
+    print(summary(found) if args.summary else table(found))
     print(about(records))
     if args.svg:
         args.svg.write_text(chart(found))
