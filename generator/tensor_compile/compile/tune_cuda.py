@@ -7,7 +7,6 @@ kernel of the reference, and times it by the GPU's events, with constants that a
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
@@ -28,6 +27,7 @@ from . import cuda_target, files, lock as locks
 from .cache import Cache
 from .cuda_target import Nvcc
 from .host_programs import ROOT, program
+from .jobs import run_all
 from .lock import Entry
 from .lock_cuda import key_of, named
 from .toolchain import Compiler
@@ -127,8 +127,9 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     tell = Telling(say, len(todo), budget)
     try:
         with limited(budget):
-            for i in range(0, len(todo), GROUP):
-                _measure(todo[i:i + GROUP], tools, harness, rounds, result, tell, note)
+            # the first alone: so that a short time measures something
+            for group in [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))] if todo else []:
+                _measure(group, tools, harness, rounds, result, tell, note)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
     finally:
@@ -221,8 +222,7 @@ def _images(sources: Sequence[KernelSource], tools: Toolset) -> dict[str, Path]:
         folder = tools.cache.entry("objects", key, lambda work: _image(source, tools, flags, work))
         return folder / f"{source.symbol}.bin"
 
-    with ThreadPoolExecutor(tools.jobs or 2) as pool:
-        return dict(zip([s.symbol for s in sources], pool.map(one, sources), strict=True))
+    return dict(zip([s.symbol for s in sources], run_all(one, list(sources), tools.jobs), strict=True))
 
 
 def _image(source: KernelSource, tools: Toolset, flags: tuple[str, ...], work: Path) -> None:
