@@ -3,6 +3,7 @@
 each tile computes all rows that it needs; forwards, it goes on with those of the tile before."""
 from harness import compare, module_of
 from tap import done, equal, raises
+from tensor_compile.emit.work import kernel_work
 from tensor_compile.graph.errors import ParseError
 from tensor_compile.loops.loop_ir import Tiles, regions
 from tensor_compile.loops.parse import parse_unit
@@ -103,6 +104,10 @@ check("blocks larger than the image", Image("1", 4, 3, 3).conv(8).depthwise().co
 program = check("stripes of one row", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3, (1,))
 tile = {b.name: b.shape[2].value for b in program.buffers.values() if b.kind == "tile"}
 equal(sorted(tile.values()), [1, 3], "one row of the last kernel needs three rows of the first")
+counts = {s.name: n for s, n in program.usual.items()}
+equal((counts["rows0n"], counts["rows1n"]), (1, 1), "a block of one row needs one more of each")
+points = {str(step.kernel.params[-1].name): kernel_work(step.kernel, program.usual) for step in program.kernel_steps}
+equal(points["%2"].value, 5 * 8 * (2 * 4 + 1), "operations of one row")
 
 # -- mistakes
 GOOD = print_unit(program)

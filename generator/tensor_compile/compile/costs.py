@@ -67,15 +67,17 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
     """By step. sizes: of every dim of the function."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
     found: list[Cost] = []
+    usual = variant.program.usual
     for depth, runs, item in walk_steps(variant.program.steps, values):
         if not isinstance(item, Step):
             continue
         kernel = item.kernel
-        at = {**values, **{s: first(s) for s in kernel.dims if s.is_iteration}}
+        at = {**values, **{s: first(s) for s in kernel.dims if s.is_iteration}, **usual}
         moved = traffic(kernel, at)
         symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
-        work = kernel_work(kernel).evaluate({**at, **{s: values.get(s, s.lo) for s in kernel_work(kernel).symbols()}})
+        operations = kernel_work(kernel, usual)
+        work = operations.evaluate({**at, **{s: values.get(s, s.lo) for s in operations.symbols()}})
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, runs, runs * work, runs * moved.read,
                           runs * moved.written,

@@ -75,14 +75,15 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
                              variant.when}
     rows, total = [], 0
     number = 0
-    device = made.target.apart
+    device, usual = made.target.apart, program.usual
     for depth, iterations, item in walk_steps(program.steps, sizes):
         if not isinstance(item, Step):
             rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes),
                          *[""] * (5 if device else 4)))
             continue
         i, number = number, number + 1
-        step, at_zero = item, {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}}
+        step = item
+        at_zero = {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}, **usual}
         moved = traffic(step.kernel, at_zero)
         total += iterations * (moved.read + moved.written)
         symbols = [made.sources.symbol(step.kernel, isa, function.is_plain(variant)) for isa in made.target.isas]

@@ -5,7 +5,7 @@ An estimate: a transcendental function counts as one operation like any other, p
 """
 from __future__ import annotations
 
-from typing import Iterable
+from typing import Iterable, Mapping
 
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
     Kernel, Program, RowSort, Step, Tiles
@@ -24,11 +24,11 @@ def program_work(program: Program) -> Expr:
     return _work(program.steps)
 
 
-def _work(items: list[Element]) -> Expr:
+def _work(items: list[Element], usual: Mapping[Sym, int] | None = None) -> Expr:
     total = ZERO
     for item in items:
         if isinstance(item, Step):
-            total = total + kernel_work(item.kernel)
+            total = total + kernel_work(item.kernel, usual)
         elif isinstance(item, Branch):
             total = total + _work(item.then) + _work(item.other)
         elif isinstance(item, Tiles):
@@ -43,15 +43,15 @@ def _work(items: list[Element]) -> Expr:
 
 def tiles_work(tiles: Tiles) -> Expr:
     """Of all tiles."""
-    work = _over_dims(_work(tiles.body))
+    work = _over_dims(_work(tiles.body, tiles.usual))
     for axis in tiles.axes:
         work = work * axis.blocks
     return work
 
 
-def kernel_work(kernel: Kernel) -> Expr:
-    """Scalar operations of one run of a kernel: a multiply-add counts two."""
-    return _over_dims(_kernel(kernel))
+def kernel_work(kernel: Kernel, usual: Mapping[Sym, int] | None = None) -> Expr:
+    """Scalar operations of one run of a kernel: a multiply-add counts two. usual: of a tile region with windows."""
+    return _over_dims(_kernel(kernel).substitute(usual or {}))
 
 
 def _kernel(kernel: Kernel) -> Expr:

@@ -501,6 +501,19 @@ class Tiles:
             s for window in self.windows for s in window.symbols)
 
 
+    @property
+    def usual(self) -> dict[Sym, int]:
+        """What the windows' symbols are in most tiles, for estimates: each block needs as many new rows as it steps
+        over."""
+        out: dict[Sym, int] = {}
+        for w in self.windows:
+            step = w.first.coefficient(self.axes[-1].start)
+            rows = w.count.hi
+            assert step is not None and isinstance(rows, Expr)
+            out |= {w.begin: 0, w.at: 0, w.count: min(rows.value, step.value * self.axes[-1].block)}
+        return out
+
+
 Region = Loop | Branch | Tiles
 
 
@@ -544,6 +557,11 @@ class Program:
     def kernel_steps(self) -> list[Step]:
         """Every kernel's step in the order of the text: a loop's test before its body, both sides of a branch."""
         return list(leaves(self.steps))
+
+    @property
+    def usual(self) -> dict[Sym, int]:
+        """Of all regions with windows."""
+        return {s: n for r in regions(self.steps) if isinstance(r, Tiles) for s, n in r.usual.items()}
 
 
 @dataclass(slots=True)
