@@ -131,6 +131,10 @@ def model() -> None:
             ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, replace(TARGET)),
                f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
     equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).mr, 1, "cost model: one row for a vector")
+    for rows, columns, terms, far in ((3136, 256, 64, True), (784, 512, 128, True), (196, 64, 64, False)):
+        mc = table.choose(matmul(rows, columns, terms), "avx512", TARGET).mc
+        ok(0 < 4 * mc * columns <= TARGET.l2 // 8 if far else mc == 0,
+           f"cost model: {rows}x{columns}x{terms}: rows are taken in blocks where their results would leave the cache")
 
 
 keys()
