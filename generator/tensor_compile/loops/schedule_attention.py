@@ -35,11 +35,16 @@ class AttentionTile:
         return 32 * WARPS
 
     @property
+    def shares(self) -> int:
+        """Warps that have the same queries, each with some of the keys that are taken at a time."""
+        return WARPS * WARP_QUERIES // self.queries
+
+    @property
     def shared(self) -> int:
         """Bytes: the queries and two times keys and values; in the end the results take their place."""
         panels, across = -(-self.depth // TERMS), -(-self.columns // TERMS)
         return max(128 * (panels * self.queries + 2 * self.keys * (panels + across)),
-                   4 * self.queries * (self.columns + 6))
+                   4 * self.shares * self.queries * (self.columns + 6))
 
     def blocks(self, kernel: AttentionKernel) -> Expr:
         batch, rows = (product(extent(s) for s in group) for group in (kernel.batch, kernel.m))
@@ -55,8 +60,8 @@ def tile(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
                          or batch * -(-rows // (WARP_QUERIES * warps)) < MULTIPROCESSORS // 2):
         warps //= 2
     queries = WARP_QUERIES * warps
-    blocks, split = batch * -(-rows // queries), 1
-    while wgmma and split < 8 and 2 * split <= -(-keys // KEYS) and 2 * split * blocks <= 2 * MULTIPROCESSORS:
+    blocks, split, most = batch * -(-rows // queries), 1, MULTIPROCESSORS * (2 if warps == WARPS else 1)
+    while wgmma and split < 8 and 2 * split <= -(-keys // KEYS) and 2 * split * blocks <= most:
         split *= 2
     depth, columns = extent(kernel.depth).value, extent(kernel.n[-1]).value
     grouped = wgmma and warps == WARPS and columns % TERMS == 0
