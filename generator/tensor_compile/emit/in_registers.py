@@ -8,6 +8,7 @@ tile computes the positions at the edges, and the last rows: `stands_alone`.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Mapping
 
@@ -110,4 +111,5 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
         "inner": text(inner.extent), "b_step": text(inner.b), "a_index": "k" if a_step == "1" else f"k * ({a_step})",
         "hold_b": regs <= rows, "fetches": schedule.prefetch,
-        "to_first": schedule.prefetch and lanes == PANEL, "next_terms": NEXT_TERMS})
+        "to_first": schedule.prefetch and lanes == PANEL and not edge, "next_terms": NEXT_TERMS,
+        "terms": text(math.prod((loop.extent for loop in (*taps, inner)), start=const(1)))})

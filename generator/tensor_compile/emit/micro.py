@@ -98,7 +98,7 @@ def _text(micro: Micro, isa: InstructionSet) -> str:
         "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "to_first": micro.fetches and lanes == PANEL, "next_terms": NEXT_TERMS * PANEL,
+        "fetches": micro.fetches, "to_first": micro.fetches and lanes == PANEL, "next_terms": NEXT_TERMS,
         "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms})
