@@ -15,9 +15,9 @@
  *   end INCUMBENT                                    by its number
  *
  * The first candidate is what the others have to be equal to, and is not timed. Each is proved, then those that are right
- * take turns. A sample is a recording of calls, one after the other: constants are other copies in each, more than twice the
- * second cache together, so they come from memory; what changes between calls stays in the cache, as behind the kernel
- * that wrote it. What is printed: `device …` and the lines of autotune/main.c.
+ * take turns. A sample is a recording of calls, one after the other: constants are other copies in each, twice the second
+ * cache together where MOST_CALLS copies are as much, so they come from memory; what changes between calls stays in the
+ * cache, as behind the kernel that wrote it. What is printed: `device …` and the lines of autotune/main.c.
  */
 #include <math.h>
 #include <stdio.h>
