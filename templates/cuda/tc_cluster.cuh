@@ -16,8 +16,9 @@ __device__ inline void tc_cluster_wait()
     asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 
-/* Waits for all threads of the cluster, which have what they read of others' memory. What they wrote to memory is not waited
- * for: that took 0.5 us of a kernel (MEMBAR). */
+/* Waits for all threads of the cluster, so that no block ends, or writes its shared memory again, while another one
+ * reads there. The barrier orders no accesses: what was read has arrived, since stores in front of the barrier needed
+ * it. The stores themselves are not waited for: that took 0.5 us of a kernel (MEMBAR). */
 __device__ inline void tc_cluster_leave()
 {
     asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");

@@ -25,9 +25,9 @@ template <int POINTERS, int DIMS> struct tc_arguments {
 
 /* The next kernel may be brought to the multiprocessors meanwhile, where it waits for this one to end; so may the one behind
  * it, if the next kernel asks before it waits. That is of use where there are few blocks, as kernels behind them read
- * constants early; many blocks that wait take the room of others, so they ask when they have waited. Kernels whose operands have 32 bits do not ask: blocks that lie beside
- * waiting ones are spread unevenly, and multiplications take as long as the multiprocessor with the most blocks. Then the
- * next kernel comes as this one ends. */
+ * constants early; many blocks that wait take the room of others, so they ask when they have waited. Kernels whose
+ * operands have 32 bits do not ask: blocks that lie beside waiting ones are spread unevenly, and multiplications take as
+ * long as the multiprocessor with the most blocks. Then the next kernel comes as this one ends. */
 static __device__ inline void tc_begin_others()
 {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
