@@ -3,6 +3,7 @@
 for later ones, which the object embeds; the driver is compiled for the processor that the device belongs to."""
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -85,7 +86,8 @@ class Cuda:
         return target.with_isas(machine.isas) if machine.isas else target
 
     def tuning(self, options: Options, target: Target) -> ShapeTuning:
-        return ShapeTuning.load(options.tune, options.lock_path, target, lambda: detect(options.nvcc).toolkit)
+        return ShapeTuning.load(options.tune, options.lock_path, target,
+                                functools.cache(lambda: detect(options.nvcc).toolkit))
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """One for all architectures: an image holds their code side by side."""

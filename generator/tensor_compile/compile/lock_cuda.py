@@ -38,7 +38,7 @@ def toolkit_of(entry: Entry) -> str:
 
 @dataclass(slots=True)
 class ShapeTuning:
-    """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked where an entry is there."""
+    """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked for each kernel that has an entry."""
 
     mode: str
     path: Path
