@@ -28,8 +28,9 @@
 #include "../rank.h"
 #include "gpu.h"
 
-enum { MOST_BUFFERS = 32, MOST_CANDIDATES = 256, MOST_MAPS = 8, MOST_DIMS = 16, MOST_CALLS = 128, MAP_BYTES = 128 };
-enum { SAMPLE = 400000 };             /* ns of a sample, at least */
+enum { MOST_BUFFERS = 128, MOST_CANDIDATES = 256, MOST_DIMS = 16, MOST_CALLS = 128, MAP_BYTES = 128 };
+enum { MOST_MAPS = 8 * 5 }; /* of 8 parts with a first and 4 second operands (loops/grouped_contractions.py) */
+enum { SAMPLE = 400000 };   /* ns of a sample, at least */
 static const size_t ROOM = 8ul << 30; /* bytes that copies of constants may take */
 
 typedef struct {

@@ -22,9 +22,12 @@ from tensor_compile.cli import tune_command
 from tensor_compile.compile import cuda_target, lock as locks, toolchain, tune_cuda
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock_cuda import ShapeTuning, key_of
+from tensor_compile.compile.tune import Result, Telling
 from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
 from tensor_compile.errors import UsageError, UserError
 from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops.grouped_contractions import MOST_GROUPED
+from tensor_compile.loops.narrow import _Change
 from tensor_compile.loops.schedule_cuda import shape_name
 from tensor_compile.symbolic import sym
 
@@ -39,6 +42,18 @@ if cxx is None:
 m = forms.dim("m", 6)
 
 
+def with_maps(parts: int, target: targets.Target) -> tune_cuda.Case:
+    """Contractions side by side whose operands tensor maps describe."""
+    kernel = forms.siblings(33, 72, (24,) * parts, 1)
+    buffers = {b.name: replace(b, dtype="bf16") for b in kernel.params}
+    made = _Change(buffers, set(buffers), "bf16").kernel(kernel)
+    made = replace(made, params=tuple(replace(b, kind="temp") if b.name == "a" else b for b in made.params))
+    units = schedule_cuda.units(target)
+    shape = next(s for s in schedule_cuda.shapes(made, units) if shape_name(s) == "wgmma_64x64_16x64")
+    equal(len(schedule_cuda.tensor_maps(replace(made, shape=shape), units)), parts + 1, "each operand has a map")
+    return tune_cuda.Case("side by side", made, {}, (shape,), shape)
+
+
 def threads(case: tune_cuda.Case, shape: schedule_cuda.Shape, target: targets.Target) -> int:
     """Of a launch: what the driver's clock counts."""
     launch = schedule_cuda.launch(replace(case.kernel, shape=shape), units=schedule_cuda.units(target))
@@ -51,6 +66,7 @@ with tempfile.TemporaryDirectory() as place:
     rounded = replace(exact, precision="bf16")
     kernels = {exact: [forms.matmul(5, 33, 12), forms.siblings(sym(m), 9, (24, 5)), forms.matmul(5, 33, 12)],
                rounded: [forms.matmul(20, 24, 72, panel=1)]}
+    most = with_maps(MOST_GROUPED, rounded)
     host = toolchain.detect(("cc",), folder / "cache", "the compiler")
     tools = {target: tune_cuda.Toolset(cuda_target.detect((str(emulation.stub(folder)),)), host, target,
                                        Cache(Path(os.environ.get("TC_TESTS_CACHE", folder / "cache"))), 2)
@@ -60,7 +76,7 @@ with tempfile.TemporaryDirectory() as place:
     sources = folder / "sources"
     sources.mkdir()
     for target, cases in todo.items():
-        for case in cases:
+        for case in [*cases, *([most] if target is rounded else [])]:
             for made in (emit_plain(case.kernel), *(emit_kernel(replace(case.kernel, shape=shape),
                                                                 schedule_cuda.units(target)) for shape in case.shapes)):
                 (sources / f"{made.symbol}.cu").write_text(made.text, encoding="utf-8")
@@ -89,6 +105,11 @@ with tempfile.TemporaryDirectory() as place:
             equal((winner.name, count), (shape_name(wanted), float(threads(case, wanted, target))),
                   f"{target.precision}: the shape with the fewest threads wins")
         equal(len(result.timed), len(todo[target]), f"{target.precision}: every case is measured")
+    result = Result()
+    tune_cuda._measure([most], tools[rounded], tune_cuda._harness(tools[rounded]), 6, result,
+                       Telling(lambda line: None, 1, None), lambda line: None)
+    equal(([winner.name for _, winner, _ in result.timed], result.wrong), (["wgmma_64x64_16x64"], []),
+          "a kernel of as many parts as there may be")
     ok(told[0].startswith("Fake GPU, of 2 processors") and "second cache" in told[0], "what was measured on is told")
     entries = locks.read(path)
     equal({entry.compiler for entry in entries.values()}, {f"{TOOLKIT} on Fake GPU"}, "toolkit and GPU are in the lock")
