@@ -39,9 +39,9 @@ class _Known:
     def __init__(self, phase: Phase, buffers: Mapping[str, Buffer]):
         self.lane, self.buffers = phase.vars[-1], buffers
         self.memo: dict[Scalar, bool] = {}
-        roots = [s.value for s in phase.stores]
-        within = {c for s in walk(*roots, *(r.value for r in row_reduces(phase))) for c in s.children}
-        self.stored = {s for s in roots if s not in within}   # and not read besides
+        roots, reduced = [s.value for s in phase.stores], {r.value for r in row_reduces(phase)}
+        read = reduced | {c for s in walk(*roots, *reduced) for c in s.children}
+        self.stored = {s for s in roots if s not in read}   # and not read besides
 
     def varies(self, s: Scalar) -> bool:
         if s not in self.memo:
