@@ -13,9 +13,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tap import done, note, ok
+from tap import done, equal, note, ok
 
 ROOT = Path(__file__).resolve().parents[2]
+RUNTIME = ROOT / "runtime"
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 # Padding is -3, the zero of all tensors. Half of the biases are zero: channels that they make constant equal it.
 MODEL = """#include <tensor_compile/model.h>
@@ -37,6 +38,15 @@ TC_MODEL(baked)
     tc_output(g, "y", tc_quantized_linear(.x = {i, 0.5, -3}, .w = tc_weight(g, "i.w"), .w_scale = tc_weight(g, "i.s"),
                                           .bias = tc_weight(g, "i.b"), .scale = 0.5, .zero = 2));
     tc_output(g, "all", CONV(f, "j", .stride = {1, 1}));
+}
+"""
+# Opens a weights file; 1: it is refused.
+OPEN = """#include "model.h"
+#include <tensor_compile/hosted.h>
+int main(int argc, char **argv)
+{
+    tc_weights_file file;
+    return argc == 2 ? baked_weights_open(&file, argv[1], 1) != TC_STATUS_OK : 2;
 }
 """
 SHAPES = {"a": (16, 3, 3, 3), "b": (16, 1, 3, 3), "c": (16, 16, 1, 1), "e": (16, 16, 3, 3), "h": (16, 16, 1, 1),
@@ -97,4 +107,16 @@ with tempfile.TemporaryDirectory() as temporary:
     baked, plain = digest("baked", "--bake-values"), digest("plain")
     ok(baked != plain, "code for these weights does not take others' layout")
     ok(digest("others", "--bake-values", "--from", str(others)) != baked, "nor weights with other channels")
+
+    made = run("build", str(model), "--bake-values", "--weights", "external", "-o", str(folder / "out"), *few)
+    if not ok(made.returncode == 0, "a build with a file of weights"):
+        note(made.stderr)
+    (folder / "open.c").write_text(OPEN, encoding="utf-8")
+    hosted = [str(RUNTIME / "hosted" / name) for name in ("file.c", "sha256.c")]
+    subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{folder / 'out'}", f"-I{RUNTIME / 'include'}",
+                    str(folder / "open.c"), *map(str, sorted((RUNTIME / "core").glob("*.c"))), *hosted,
+                    str(folder / "out" / "model.o"), "-o", str(folder / "open")], check=True)
+    for name, refused in (("baked", 0), ("plain", 1), ("others", 1)):
+        opened = subprocess.run([str(folder / "open"), str(folder / name)], check=False)
+        equal(opened.returncode, refused, f"when it is opened: {name}")
 done()
