@@ -205,6 +205,9 @@ class Analysis:
         return replace(x, element=self.builder.value("mul", x.element, many, like=node))
 
     def _equal(self, a: Value, b: Value, like: Node) -> Value:
+        """Of the same bits: -0 is no +0."""
+        if DTYPES[a.dtype].is_float:
+            a, b = (self.builder.value("bitcast", x, like=like, dtype=f"i{DTYPES[x.dtype].bits}") for x in (a, b))
         return self.builder.value("eq", a, b, like=like)
 
     def _convolution(self, node: Node) -> Channels | None:
