@@ -168,7 +168,7 @@ class _Rewriting:
         found = known[x]
         gone = tuple(i for i in range(found.size) if i not in set(ins[0][1]))
         lost = self._pick(w, (*picks, (terms, gone)))
-        elements = self._gathered(self._copy(found.element), 0, gone, node)
+        elements = self._gathered(self.builder.copied(found.element, self.copied), 0, gone, node)
         wide = self.builder.value("broadcast", elements, like=node, shape=lost.shape, axes=(terms,))
         more = self.builder.value("reduce", self.builder.value("mul", lost, wide, like=node), like=node, op="sum",
                                   axes=tuple(a for a in range(lost.type.rank) if a != rows), order="free")
@@ -186,19 +186,6 @@ class _Rewriting:
                                      points * product(after.shape).value))
 
     # -- constants ----------------------------------------------------------------------------------------------------
-    def _copy(self, value: Value) -> Value:
-        """A value of the constants' function, in this one."""
-        stack = [value.node]
-        while stack:
-            node = stack[-1]
-            missing = [v.node for v in node.operands if v not in self.copied]
-            if Value(node) in self.copied or not missing:
-                stack.pop()
-                self.copied[Value(node)] = Value(self.builder.again(node, self.copied.all(node.operands)))
-            else:
-                stack += missing
-        return self.copied[value]
-
     def _pick(self, value: Value, picks: Picks) -> Value:
         """A constant of the source with less along some axes. Elementwise operations are made of what is picked, so
         that what later passes look for in them stays."""

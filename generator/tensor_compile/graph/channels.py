@@ -88,17 +88,7 @@ class Analysis:
     # -- nodes of constants -------------------------------------------------------------------------------------------
     def place(self, value: Value) -> Value:
         """A constant of the function among the constants' nodes."""
-        stack = [value.node]
-        while stack:
-            node = stack[-1]
-            missing = [v.node for v in node.operands if v not in self.placed]
-            if Value(node) in self.placed or not missing:
-                stack.pop()
-                if Value(node) not in self.placed:
-                    self.placed[Value(node)] = Value(self.builder.again(node, self.placed.all(node.operands)))
-            else:
-                stack += missing
-        return self.placed[value]
+        return self.builder.copied(value, self.placed)
 
     def _filled(self, dtype: str, shape: tuple[Expr, ...], bits: int, like: Node) -> Value:
         return self.builder.filled(TensorType(dtype, shape), bits, like)

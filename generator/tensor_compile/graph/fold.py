@@ -165,20 +165,7 @@ class _Folder:
 
     def place(self, value: Value) -> Value:
         """The value in `constants`; makes it, and what it needs, on first use."""
-        stack = [value.node]
-        while stack:
-            node = stack[-1]
-            if Value(node) in self.values:
-                stack.pop()
-                continue
-            missing = [v.node for v in node.operands if v not in self.values]
-            if missing:
-                stack += reversed(missing)
-                continue
-            stack.pop()
-            self.values[Value(node)] = Value(self.builder.make(
-                node.op, self.values.all(node.operands), node.attrs, node.types, node.loc, node.scope))
-        return self.values[value]
+        return self.builder.copied(value, self.values)
 
     def rebuild(self, split: _Split) -> Function:
         """The function with its stored nodes read from packed constants, named in order of first appearance."""

@@ -48,6 +48,22 @@ class Builder:
         """The node with other operands."""
         return self.make(node.op, operands, node.attrs, node.types, node.loc, node.scope)
 
+    def copied(self, value: Value, values: Values) -> Value:
+        """A value of another function, with what it needs. values: by value of that function what it is here."""
+        stack = [value.node]
+        while stack:
+            node = stack[-1]
+            if Value(node) in values:
+                stack.pop()
+                continue
+            missing = [v.node for v in node.operands if v not in values]
+            if missing:
+                stack += reversed(missing)
+                continue
+            stack.pop()
+            values[Value(node)] = Value(self.again(node, values.all(node.operands)))
+        return values[value]
+
     def add(self, node: Node) -> Node:
         self.function.nodes.append(node)
         return node
