@@ -92,9 +92,9 @@ def main(folder: Path) -> None:
 def measure(folder: Path) -> list[tune_variants.Timed]:
     """As `tune` does, without the kernels."""
     (options,) = record.builds(folder / "build")
-    _, compiler, _, _, keys = tune_command._planned(options)
+    plan, compiler, _, _, keys = tune_command._planned(options)
     with Progress() as progress:
-        return list(tune_variants.tune(options, keys, compiler, False, progress, True))
+        return list(tune_variants.tune(options, plan, keys, compiler, False, progress, True))
 
 
 def form_of(folder: Path) -> str:

@@ -175,8 +175,8 @@ def _measured(options: Options, args: argparse.Namespace, budget: float | None) 
     plan, compiler, host, target, keys = _planned(options)
     again, cache = args.again or args.diff, options.open_cache()
     if not target.apart:
-        _tune_variants(options, args, target, compiler, keys, budget)
-        plan, *_ = _planned(options)   # whose kernels may be others now
+        if _tune_variants(options, args, plan, target, compiler, keys, budget):
+            plan, *_ = _planned(options)   # whose kernels may be others now
     with Progress() as progress:
         say = partial(_tell, progress, options.shown)
         left = None if budget is None else budget - (time.monotonic() - started)
@@ -205,25 +205,29 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     return 0
 
 
-def _tune_variants(options: Options, args: argparse.Namespace, target: Target, compiler: Compiler, keys: Keys,
-                   left: float | None) -> None:
-    """Whole calls, where they can be timed here, in a third of the time."""
+def _tune_variants(options: Options, args: argparse.Namespace, plan: ModelPlan, target: Target, compiler: Compiler,
+                   keys: Keys, left: float | None) -> bool:
+    """Whole calls, where they can be timed here, in a third of the time. Whether forms may be others now."""
     from ..compile import counting, tune, tune_variants
     from ..compile.progress import Progress
 
     if args.count != "time" or args.exe_wrapper or counting.bare(target) or \
             target.arch != os.uname().machine:
-        return
+        return False
+    measured = False
     try:
         with Progress() as progress, tune.limited(None if left is None else left / 3):
-            for timed in tune_variants.tune(options, keys, compiler, args.again or args.diff, progress,
+            for timed in tune_variants.tune(options, plan, keys, compiler, args.again or args.diff, progress,
                                             not args.diff):
                 progress.say("")
+                measured = True
                 (before, was), (now, us) = timed.used, timed.won
                 print(f"{options.shown}: {us:>11.3f} us  {now}  {timed.key}" +
                       (f"  (was {was:.3f} us, {before})" if now != before else ""))
     except tune.OutOfTime:
         print(f"{options.shown}: how kernels run together was not measured to the end: the next run goes on")
+        measured = True
+    return measured and not args.diff
 
 
 def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:

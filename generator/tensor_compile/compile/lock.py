@@ -166,7 +166,7 @@ class Tuning:
     def form(self, entry: str, variant: str, graph: Function) -> VariantForm:
         """The variant's form; the usual one where the lock has none."""
         if not any(key.startswith(VARIANT) for key in self.entries):
-            return VariantForm()   # digests of graphs are not for nothing
+            return VariantForm()   # a digest of the graph takes time
         key = variant_key(entry, variant, graph, self.target.name)
         named = self.entries.get(key)
         found = variant_form.parse(named.candidate) if named else None

@@ -15,7 +15,7 @@ from ..emit.key import variant_key
 from ..emit.work import program_work
 from ..errors import UserError
 from ..graph.ir import Function
-from ..loops.loop_ir import FunctionPlan, Program, regions, Tiles, Variant
+from ..loops.loop_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
 from ..loops.variant_form import VariantForm, parse
 from ..target import Target
 from . import assemble, check_model, lock as locks, model_program, processor, run_model, tensor_files
@@ -53,9 +53,9 @@ class Keys:
         return self.tuning.form(entry, variant, graph)
 
 
-def tune(options: Options, keys: Keys, compiler: Compiler, again: bool, progress: Progress, keep: bool
-         ) -> Iterator[Timed]:
-    """Brings the lock up to date with the variants, one after the other. keys: of a build with these options."""
+def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, again: bool, progress: Progress,
+         keep: bool) -> Iterator[Timed]:
+    """Brings the lock up to date with the variants, one after the other. plan, keys: of a build with these options."""
     lock, target, name_of_compiler = options.lock_path, keys.tuning.target, f"{compiler.kind} {compiler.version}"
     known = locks.read(lock)
     templates = locks.templates_digest()
@@ -64,7 +64,9 @@ def tune(options: Options, keys: Keys, compiler: Compiler, again: bool, progress
         entry = known.get(key)
         return entry is not None and parse(entry.candidate) is not None and \
             (entry.templates, entry.compiler) == (templates, name_of_compiler)
-    todo = {at for at, key in keys.found.items() if again or not fresh(key)}
+    sized = {(function.name, variant.name) for function in plan.functions for variant in function.variants
+             if len(variant.when) == len(function.dims)}
+    todo = {at for at, key in keys.found.items() if at in sized and (again or not fresh(key))}
     if not todo or target.threads < 2 and not target.tiles:
         return
     for name, found in _measured(options, todo, target, progress):
@@ -116,7 +118,7 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
         first = programs[True]
         for function in first.made.compiled.plan.functions:
             for variant in function.variants:
-                if (function.name, variant.name) in todo and len(variant.when) == len(function.dims):
+                if (function.name, variant.name) in todo:
                     progress.say(f"{options.shown}: measuring {function.name}/{variant.name}")
                     with alone():
                         yield (function.name, variant.name), _timed(programs, function, variant, target)
