@@ -89,7 +89,9 @@ typedef enum tc_cpu {
 } tc_cpu;
 
 /* The processor's instruction sets: bit (1u << tc_cpu) for each that it and the operating system support. x86-64 asks
- * cpuid and xgetbv; elsewhere the answer is the baseline that this library was compiled for. */
+ * cpuid and xgetbv, and Linux there for the registers of AMX's tiles: once it gives them, an alternate signal stack of
+ * the process must have room for them, too (8 KiB more; sigaltstack refuses a smaller one). AArch64 asks Linux's
+ * auxiliary vector. Elsewhere the answer is the baseline that this library was compiled for. */
 unsigned tc_cpu_detect(void);
 
 /* A short name as the build tool writes it ("avx2"); static storage; "unknown" beyond the enum. */
