@@ -173,6 +173,8 @@ def in_place(kernel: Kernel, x: Buffer, out: Buffer) -> bool:
             return False
         if overwrites(kernel, x, out):
             return True
+    if DTYPES[x.dtype].bytes != DTYPES[out.dtype].bytes:   # equal indices are not equal places
+        return False
     if type(kernel) is ContractionKernel:
         if any(y.buffer == x.name for y in loads(kernel.a, *kernel.b, *kernel.predicates)):
             return False
