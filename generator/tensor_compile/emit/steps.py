@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
-    Loop, LoopNestKernel, Program, regions, Step, Tiles, Window
+    Loop, LoopNestKernel, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
+from ..loops.tile_axes import Window
 from ..symbolic import Expr
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check

@@ -20,10 +20,11 @@ from typing import Callable, Mapping, TypeVar
 
 from ..symbolic import Expr, Sym, sym, wrap
 from .kernel_interface import Buffers, changed, loop_nest
-from .loop_ir import Axis, ContractionKernel, Element, LoopNestKernel, Phase, Store
+from .loop_ir import ContractionKernel, Element, LoopNestKernel, Phase, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
 from .masks import conjuncts, holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, last as last_value, rewritten, walk
+from .tile_axes import Axis
 
 Clippable = TypeVar("Clippable", ContractionKernel, LoopNestKernel)
 

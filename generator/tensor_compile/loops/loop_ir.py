@@ -7,10 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeAlias
 
 from ..graph.ir import Loc
-from ..symbolic import Expr, Sym, sym, wrap
+from ..symbolic import Expr, Sym
 from .contraction_schedule import Schedule
 from .products import F32, Product
 from .scalar_ir import Buffer, Dynamic, Load, Scalar
+from .tile_axes import Axis, Window
 
 if TYPE_CHECKING:
     from .schedule_cuda import Shape
@@ -66,7 +67,6 @@ class Contraction:
     panel: int = 0
     product: Product = F32
     where: Scalar | None = None
-    shape: Shape | None = None
 
     @property
     def predicates(self) -> list[Scalar]:
@@ -404,71 +404,6 @@ class Branch:
     barrier: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Axis:
-    """The points 0..size-1, cut into blocks of `block`. Kernels receive the first point of their block (`start`, a
-    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`;
-    None: always `block`)."""
-
-    start: Sym
-    count: Sym | None
-    block: int
-    size: Expr
-
-    @staticmethod
-    def of(name: str, block: int, size: Expr) -> Axis:
-        """An axis whose symbols are named after `name`; no block is longer than the axis."""
-        block = min(block, size.value) if size.is_const else block
-        whole = block == 1 or (size.is_const and size.value % block == 0)
-        count = None if whole else Sym(f"{name}n", 1, wrap(block), is_dim=True)
-        points = wrap(block) if count is None else sym(count)
-        return Axis(Sym(name, 0, size - points, block, is_dim=True), count, block, size)
-
-    @property
-    def points(self) -> Expr:
-        """Of one block."""
-        return wrap(self.block) if self.count is None else sym(self.count)
-
-    @property
-    def blocks(self) -> Expr:
-        return (self.size + (self.block - 1)) // self.block
-
-    @property
-    def symbols(self) -> tuple[Sym, ...]:
-        return (self.start,) if self.count is None else (self.start, self.count)
-
-
-@dataclass(frozen=True, slots=True)
-class Window:
-    """Rows of a tensor that a tile hands on, a stripe: rows `first` to `end`-1 (of the symbols of the axes), as far as
-    they are among `size`. Row `first` is at position 0 of dim `dim` of `buffer`, whatever exists of it.
-
-    A thread that goes on to the next block of the last axis keeps the rows that it needs again: they move to the front.
-    The others are computed: `count` rows from row `begin` on, which is position `at`.
-    """
-
-    buffer: str
-    dim: int
-    begin: Sym
-    at: Sym
-    count: Sym
-    first: Expr
-    end: Expr
-    size: Expr
-
-    @staticmethod
-    def of(name: str, buffer: Buffer, dim: int, first: Expr, end: Expr, size: Expr) -> Window:
-        """A window whose symbols are named after `name`."""
-        height = buffer.shape[dim].value
-        count = Sym(f"{name}n", 0, wrap(min(height, size.value) if size.is_const else height), is_dim=True)
-        return Window(buffer.name, dim, Sym(name, 0, size - sym(count), is_dim=True),
-                      Sym(f"{name}at", 0, height - sym(count), is_dim=True), count, first, end, size)
-
-    @property
-    def symbols(self) -> tuple[Sym, ...]:
-        return (self.begin, self.at, self.count)
-
-
 @dataclass(slots=True)
 class Tiles:
     """`body` once for every combination of blocks of the axes: a tile. The team shares the tiles; of each, one thread
@@ -487,19 +422,18 @@ class Tiles:
     body: list[Element]
     growing: bool = False
     windows: tuple[Window, ...] = ()
+    barrier: bool = False
 
     @property
     def stores(self) -> tuple[Store, ...]:
         kernels = [item.kernel if isinstance(item, Step) else item for item in leaves([self])]
         return tuple(s for kernel in kernels for s in kernel.stores)
-    barrier: bool = False
 
     @property
     def symbols(self) -> tuple[Sym, ...]:
         """What kernels inside may have among their dims."""
         return tuple(s for axis in self.axes for s in axis.symbols) + tuple(
             s for window in self.windows for s in window.symbols)
-
 
     @property
     def usual(self) -> dict[Sym, int]:

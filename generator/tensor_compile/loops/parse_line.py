@@ -9,11 +9,12 @@ from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fused import Fused
-from .loop_ir import Arena, Axis, Element, Program, RowSort, Store, Window
+from .loop_ir import Arena, Element, Program, RowSort, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
     Sorted
 from .lower import LoweredFunction
 from .printer import Unit
+from .tile_axes import Axis, Window
 
 T = TypeVar("T")
 

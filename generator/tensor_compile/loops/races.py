@@ -12,11 +12,12 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
-from .loop_ir import Axis, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
+from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
 from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
 from .scalars import empty, extent, guarded_loads
+from .tile_axes import Axis
 
 
 def stores(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:

@@ -3,7 +3,7 @@
 
 A chain hands on temps of which a row of the next kernel needs some neighbouring rows: a window's, or one. The last
 kernel's rows are the axis of a tile region, cut into blocks. Of each temp a tile holds the rows that its block needs,
-in a buffer of kind `tile`; rows that the block before left there are not computed again (loop_ir.Window). Every element
+in a buffer of kind `tile`; rows that the block before left there are not computed again (a Window). Every element
 is computed by the same operations as before.
 
 `chains` finds the longest chains, `parted` says which parts of one need the least memory, `striped` makes the regions.
@@ -17,11 +17,12 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
 from .fused import Fused
 from .kernel_interface import changed
-from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles, Window
+from .loop_ir import Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
 from .plan import bytes_of
 from .races import between_tiles
 from .scalar_ir import Buffer, Load, Scalar
 from .scalars import Rewriter, extent, loads
+from .tile_axes import Axis, Window
 from .uses import Uses
 
 MOST = 12          # kernels of a region

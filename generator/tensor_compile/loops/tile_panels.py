@@ -13,9 +13,10 @@ from typing import Callable
 
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .kernel_interface import changed
-from .loop_ir import Axis, ContractionKernel, LoopNestKernel, Store, Tiles
+from .loop_ir import ContractionKernel, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load
 from .scalars import Rewriter, extent, rewritten
+from .tile_axes import Axis
 
 COLUMNS = 128     # of a tile
 

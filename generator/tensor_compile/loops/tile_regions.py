@@ -22,11 +22,12 @@ from .accesses import read, written
 from .clip import clip
 from .fused import Fused
 from .kernel_interface import changed
-from .loop_ir import Axis, Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
+from .loop_ir import Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar, unused
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritten, unlinear
+from .tile_axes import Axis
 from .tile_panels import panels, tiled
 from .uses import Uses
 

@@ -15,11 +15,11 @@ from ..symbolic import Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
 from .fused import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles, \
-    Window
+    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
 from .products import F32
 from .scalar_ir import Buffer, Scalar
 from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space
+from .tile_axes import Window
 
 
 class LoopError(Exception):
