@@ -184,7 +184,7 @@ def nests(given: Callable[..., str], gives: Callable[[str], None]) -> None:
                      f"tc_quantized_leaky_relu(.x = {{{rows}, 0.1, 3}}, .slope = 0.2f, .scale = 0.1, .zero = 3)",
                      f"tc_sum(tc_cast({rows}, TC_I32), 1)"):
             gives(text)
-        short = f"tc_cast(tc_mul(tc_cast({rows}, TC_I32), 3), TC_I8)"   # does not fit
+        short = f"tc_cast(tc_mul(tc_cast({given(3, channels)}, TC_I32), 3), TC_I8)"   # does not fit
         gives(short)
         gives(f"tc_amax({short}, 1)")
 
