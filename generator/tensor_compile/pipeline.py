@@ -24,6 +24,7 @@ from .emit.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, printer as loops_text, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
+from .loops.constant_facts import constant_facts, ConstantFacts
 from .loops.fuse import fuse
 from .loops.fused import Fused
 from .loops.loop_ir import FunctionPlan, ModelPlan, Program, Variant
@@ -32,7 +33,6 @@ from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
-from .loops.shift_pairs import shift_pairs
 from .loops.variant_form import VariantForm
 from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
@@ -82,14 +82,13 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """Where constants and states lie in the weights and in the state, by name, and the bytes of both. shifts: constants
-    that are one shift in two parts."""
+    """Where constants and states lie in the weights and in the state, by name, and the bytes of both."""
 
     offset: Mapping[str, int]
     bytes: int
     state_offset: Mapping[str, int]
     state_bytes: int
-    shifts: frozenset[tuple[str, str]]
+    facts: ConstantFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +201,8 @@ def _constants(state: State, asked: Asked) -> State:
     for what, needed in (("state", state_size), ("packed weights", size)):
         if needed + HEADERS >= 1 << target.index_bits - 1:
             raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", asked.name)
-    pairs = shift_pairs(constants) if target.multiplies_bytes else frozenset()
-    return replace(state, target=target, packed=Packed(offset, size, state_offset, state_size, pairs))
+    facts = constant_facts(constants) if target.multiplies_bytes else ConstantFacts()
+    return replace(state, target=target, packed=Packed(offset, size, state_offset, state_size, facts))
 
 
 def _refuse_calls(module: Module, name: str) -> None:
@@ -273,7 +272,7 @@ def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
         return form
     assert state.packed is not None
     scratch = byte_vectors.scratch_for(target.isas)
-    return with_room(with_byte_products(form, target.threads, scratch, state.packed.shifts), target, scratch)
+    return with_room(with_byte_products(form, target.threads, scratch, state.packed.facts), target, scratch)
 
 
 PASSES: tuple[Pass, ...] = (

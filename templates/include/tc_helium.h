@@ -259,6 +259,12 @@ static TC_INLINE int32x4_t tch_upper_half(int32x4_t x, int32x4_t b)
     return vaddq_s32(x, vrmulhq_s32(x, b));
 }
 
+/* The same for b = 2q - 2^32 of a q from 2^30 on: the product with q, doubled. */
+static TC_INLINE int32x4_t tch_upper_half_doubled(int32x4_t x, int32x4_t b)
+{
+    return vqrdmulhq_s32(x, vreinterpretq_s32_u32(vshrq_n_u32(vreinterpretq_u32_s32(b), 1)));
+}
+
 /* An instruction takes shifts from -128 to 127; from 32 on all bits are gone. */
 static TC_INLINE int32x4_t tch_shift_left_by(int32x4_t x, int32x4_t n)
 {

@@ -148,7 +148,8 @@ def _prune(builds: list[Options]) -> int:
 
 
 def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target, Keys]:
-    """The plan, the target's compiler, the build machine's, the target, the keys of the variants."""
+    """The plan, the target's compiler, the build machine's, the target with all instruction sets that kernels are made
+    for, the keys of the variants."""
     from ..compile import assemble, pack, recording
     from ..compile.lock import Tuning
     from ..compile.record import Inputs
@@ -160,7 +161,7 @@ def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target, K
     evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
     keys = Keys(Tuning.load("off" if target.apart else "lock", options.lock_path, target))
     compiled = assemble.compile_graph(options, captured.text, target, evaluate=evaluate, form=keys.form)
-    return compiled.plan, compiler, host, target, keys
+    return compiled.plan, compiler, host, compiled.target, keys
 
 
 def _measured(options: Options, args: argparse.Namespace, budget: float | None) -> Result:

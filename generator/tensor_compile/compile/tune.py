@@ -20,6 +20,7 @@ from typing import Callable, Iterable, Iterator, Protocol, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
+from ..emit.schedules import made_for
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
@@ -105,7 +106,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
     found: dict[str, Case] = {}
     templates, compiler = locks.templates_digest(), compiler_name(tools)
     for kernel in kernels:
-        for isa in tools.target.isas:
+        for isa in made_for(kernel, tools.target):
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
                 continue
@@ -345,7 +346,7 @@ def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Pa
     known = locks.read(lock)
     for kernels, target in plans:
         for kernel in kernels:
-            for isa in target.isas:
+            for isa in made_for(kernel, target):
                 key = kernel_key(kernel, isa, target.name)
                 if _applies(known.get(key), kernel, isa):
                     used.add(key)

@@ -26,14 +26,14 @@ class VectorEmitter(WordEmitter):
         super().__init__(kernel, form)
         self.e: LanesEmitter
         self.room = kernel.work.elements.value * 4 if kernel.work is not None else 0
-        self.e.pairs = {(kernel.params[a].name, kernel.params[b].name) for a, b in kernel.shifts}
+        self.e.facts = kernel.facts
 
     def quad(self, stores: tuple[Store, ...], mapping: dict[Sym, Expr], over: Sym, first: Expr, sums: str) -> None:
         """Stores of four neighbours along `over`, whose sums are at the C text `sums`."""
         e = self.e
         change = Rewriter(lambda x: x.substitute({**mapping, over: first + sym(LANE)}))
         wide = [rewritten(s, change) for s in stores]
-        if possible(wide, LANE, self.buffers, self.e.pairs):
+        if possible(wide, LANE, self.buffers, self.e.facts):
             e.vector, e.width, e.names[LANE] = LANE, LANES, "0"
             e.accs = [f"tch_load_i32({sums})"]
             e.stores(wide)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Iterable, Mapping
 
+from ..loops.constant_facts import ConstantFacts
 from ..loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Load, Reduction, Scalar
 from ..loops.scalars import identity, own_expressions, walk
@@ -74,7 +75,7 @@ class _Known:
     def apply(self, s: Apply) -> bool:
         if s.op == "cast" and s.dtype in _NARROW and s not in self.stored:
             return False    # a lane has more than its low byte, of which a store takes no notice
-        if (call := call_of(s, ())) is not None:
+        if (call := call_of(s, ConstantFacts())) is not None:
             return all(map(self.known, call.operands))
         dtypes = {s.dtype, *(a.dtype for a in s.args)}
         if s.op in ("shift_left", "shift_right", "div"):
@@ -155,7 +156,7 @@ class NestLanesEmitter(LanesEmitter):
         return self.name(self.some("load", node.dtype, place), "i32", True, depth)
 
     def apply(self, node: Apply) -> CValue:
-        if self.width != LANES or call_of(node, self.pairs) is not None:
+        if self.width != LANES or call_of(node, self.facts) is not None:
             return super().apply(node)
         values = [self.value(x) for x in node.args]
         if not any(v.vector for v in values):

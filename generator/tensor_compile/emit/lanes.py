@@ -6,6 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Collection, Iterable, Mapping
 
+from ..loops.constant_facts import ConstantFacts
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Load, Scalar
 from ..loops.scalars import own_expressions
@@ -22,7 +23,7 @@ _LOADED, _STORED = ("i8", "u8", "i32"), ("i8", "i32")
 
 def rounding_shift(s: Scalar, pairs: Collection[tuple[str, str]]) -> tuple[Scalar, Scalar] | None:
     """x and n of i32 where s is x shifted by -n places to the right, the last of them rounded up; n is not positive.
-    pairs: buffers of two parts of one shift (loops/shift_pairs.py)."""
+    pairs: as ConstantFacts.shifts."""
     if not (isinstance(s, Apply) and (s.op, s.dtype) == ("sub", "i32") and isinstance(s.args[1], Apply)
             and s.args[1].op == "bit_and"):
         return None
@@ -50,20 +51,18 @@ class Call:
     literals: tuple[str, ...] = ()
 
 
-def call_of(s: Scalar, pairs: Collection[tuple[str, str]]) -> Call | None:
+def call_of(s: Scalar, facts: ConstantFacts) -> Call | None:
     """What four lanes of s are computed by; None where there is no way to."""
     if not isinstance(s, Apply):
         return None
-    if (shift := rounding_shift(s, pairs)) is not None:
+    if (shift := rounding_shift(s, facts.shifts)) is not None:
         return Call("vrshlq_s32", shift)
     if (pair := high_half(s)) is not None:
         return Call("tch_high_half", pair)
     if (pair := where_negative(s)) is not None:
         return Call("tch_add_where_negative", pair)
     if (half := upper_half(s)) is not None:
-        x, b = half
-        return Call("tch_upper_half", (x,), (f"vdupq_n_s32({b})",)) if isinstance(b, int) else \
-            Call("tch_upper_half", (x, b))
+        return _upper_half(*half, facts.doubled)
     if (limit := limited(s)) is not None:
         return Call("tch_limited", limit[:1], (str(limit[1]),))
     if by_byte(s):
@@ -75,8 +74,16 @@ def call_of(s: Scalar, pairs: Collection[tuple[str, str]]) -> Call | None:
     return Call(SIMPLE[s.op], s.args) if s.op in SIMPLE and {s.dtype, *(a.dtype for a in s.args)} == {"i32"} else None
 
 
-def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
-             pairs: Collection[tuple[str, str]]) -> bool:
+def _upper_half(x: Scalar, b: Scalar | int, doubled: Collection[str]) -> Call:
+    """The factor is 2^32 + b. Where it is even, one instruction multiplies with its half and doubles."""
+    if isinstance(b, int):
+        return Call("vqrdmulhq_n_s32", (x,), (str((b + (1 << 32)) // 2),)) if b < 0 and b % 2 == 0 else \
+            Call("tch_upper_half", (x,), (f"vdupq_n_s32({b})",))
+    twice = isinstance(b, Load) and b.buffer in doubled and not b.valid
+    return Call("tch_upper_half_doubled" if twice else "tch_upper_half", (x, b))
+
+
+def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer], facts: ConstantFacts) -> bool:
     """Four neighbours along `lane` can be computed together."""
     memo: dict[Scalar, bool] = {}
 
@@ -92,7 +99,7 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
         if isinstance(s, Load):
             return not (s.dynamic or s.valid) and s.dtype in _LOADED \
                 and buffers[s.buffer].address(s.index).coefficient(lane) == 1
-        call = call_of(s, pairs)
+        call = call_of(s, facts)
         return call is not None and all(map(known, call.operands))
 
     return all(s.value.dtype in _STORED and not s.dynamic and varies(s.value) and known(s.value)
@@ -100,10 +107,10 @@ def possible(stores: Iterable[Store], lane: Sym, buffers: Mapping[str, Buffer],
 
 
 class LanesEmitter(FixedPointEmitter):
-    """Of four lanes while `width` is LANES, of one while it is 1. Only for stores that are `possible`. pairs: as
-    rounding_shift has them."""
+    """Of four lanes while `width` is LANES, of one while it is 1. Only for stores that are `possible`. facts: of
+    the kernel's buffers."""
 
-    pairs: Collection[tuple[str, str]] = ()
+    facts: ConstantFacts = ConstantFacts()
 
     def varies(self, *exprs: Expr) -> bool:
         return self.width == LANES and any(self.vector in e.symbols() for e in exprs)
@@ -123,7 +130,7 @@ class LanesEmitter(FixedPointEmitter):
                          True, depth)
 
     def apply(self, node: Apply) -> CValue:
-        call = call_of(node, self.pairs) if self.width == LANES else None
+        call = call_of(node, self.facts) if self.width == LANES else None
         if call is None:
             return super().apply(node)
         values = [self.value(x) for x in call.operands]

@@ -32,6 +32,11 @@ def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
     return [(isa, next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]
 
 
+def made_for(kernel: Kernel, target: Target) -> tuple[str, ...]:
+    """The instruction sets that have code of their own for the kernel."""
+    return tuple(dict.fromkeys(made for _, made in isas_of(kernel, target)))
+
+
 def _without_tiles(isa: str) -> str:
     return next(base.name for base in instruction_set(isa).bases if not base.tiles)
 
@@ -50,7 +55,7 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
     def one(kernel: Kernel) -> Kernel:
         if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
-        isas = tuple(dict.fromkeys(made for _, made in isas_of(kernel, target)))
+        isas = made_for(kernel, target)
         parts = tuple(replace(part, schedules=schedules_of(part, isas, len(kernel.contractions)))
                       for part in kernel.contractions)
         made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]

@@ -15,10 +15,11 @@ operand's place (`overwrites`).
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Callable, Collection
+from typing import Callable
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import ZERO, Expr, Sym, wrap
+from .constant_facts import ConstantFacts
 from .fused import Fused
 from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
 from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar, unused
@@ -30,10 +31,18 @@ MOST_TAPS = 32   # of a window that is written out
 
 @dataclass(frozen=True, slots=True)
 class ByteProductKernel(LoopNestKernel):
-    """A loop nest that `find` knows, with its scratch as the last of `params` where it needs some. shifts: positions of
-    parameters that are one shift in two parts (shift_pairs.py)."""
+    """A loop nest that `find` knows, with its scratch as the last of `params` where it needs some. shifts,
+    doubled: positions of parameters, as ConstantFacts has their names."""
 
     shifts: tuple[tuple[int, int], ...] = ()
+    doubled: tuple[int, ...] = ()
+
+    @property
+    def facts(self) -> ConstantFacts:
+        """Of the names of its parameters."""
+        names = [p.name for p in self.params]
+        return ConstantFacts(frozenset((names[a], names[b]) for a, b in self.shifts),
+                             frozenset(names[a] for a in self.doubled))
 
     @property
     def work(self) -> Buffer | None:
@@ -152,10 +161,9 @@ def pair_words(form: Form) -> int:
 
 
 def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form, int | None], int],
-                       pairs: Collection[tuple[str, str]] = ()) -> Fused:
-    """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. pairs: names of packed
-    constants that are one shift in two parts. scratch: of a form, in as many bytes as there is room for (None: there
-    is)."""
+                       facts: ConstantFacts = ConstantFacts()) -> Fused:
+    """The same kernels, those with a form as ByteProductKernel, with as many words of scratch. facts: of
+    packed constants. scratch: of a form, in as many bytes as there is room for (None: there is)."""
     buffers = dict(scheduled.buffers)
 
     def one(kernel: Kernel) -> Kernel:
@@ -167,9 +175,10 @@ def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form, 
             buffers[name] = Buffer(name, "u32", (wrap(words),), (0,), "scratch" if threads > 1 else "temp")
             params = (*params, buffers[name])
         position = {p.name: i for i, p in enumerate(params)}
-        shifts = sorted((position[a], position[b]) for a, b in pairs if a in position and b in position)
+        shifts = sorted((position[a], position[b]) for a, b in facts.shifts if a in position and b in position)
+        doubled = sorted(position[a] for a in facts.doubled if a in position)
         return ByteProductKernel(kernel.label, kernel.rows, kernel.phases, params, kernel.dims, kernel.grain,
-                                 kernel.loc, tuple(shifts))
+                                 kernel.loc, tuple(shifts), tuple(doubled))
 
     kernels = mapped(scheduled.kernels, one)
     return replace(scheduled, kernels=kernels, buffers=buffers)

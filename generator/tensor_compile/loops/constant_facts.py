@@ -1,13 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packed constants that are one shift in two parts (generator/capture/quantization.c, rounded_twice): -1 where there is
-a shift to the right, else 0, and the places of the shift without the last one. Only the function `constants` tells that
-they belong together; with that knowledge both are one rounding shift."""
+"""What only the function `constants` tells of packed constants of requantization (generator/capture/quantization.c,
+rounded_twice), and what kernels of bytes need fewer instructions for."""
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 from ..graph.ir import Function, Node, Value
 
 
-def shift_pairs(constants: Function) -> frozenset[tuple[str, str]]:
+@dataclass(frozen=True, slots=True)
+class ConstantFacts:
+    """By name. shifts: pairs that are one shift in two parts: -1 where there is a shift to the right, else 0, and the
+    places of the shift without the last one; both are one rounding shift. doubled: twice a number from 2^30 on, as
+    i32."""
+
+    shifts: frozenset[tuple[str, str]] = frozenset()
+    doubled: frozenset[str] = frozenset()
+
+
+def constant_facts(constants: Function) -> ConstantFacts:
+    return ConstantFacts(_shifts(constants), frozenset(name for name, value, _ in constants.results if _doubled(value)))
+
+
+def _doubled(value: Value) -> bool:
+    node = value.node
+    if value.dtype != "i32" or node.op != "shift_left" or not _is_constant(node.operands[1], 1):
+        return False
+    half = node.operands[0].node
+    return half.op == "maximum" and _is_constant(half.operands[1], 1 << 30)
+
+
+def _shifts(constants: Function) -> frozenset[tuple[str, str]]:
     """(name of -min(right, 1), name of right - min(right, 1)), right not negative."""
     shifts: dict[Value, list[str]] = {}
     rests: list[tuple[Value, str]] = []
