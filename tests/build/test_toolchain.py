@@ -129,7 +129,7 @@ with tempfile.TemporaryDirectory() as folder:
         ok(elf.read(results[0]).size("code") > 0 and made[0].stack is not None, f"{command}: code and stack are known")
 for lines, hinted in (((Line("f batch1", 100), Line("f generic", 2000)), True), ((Line("f generic", 2000),), False)):
     try:
-        budget.check(budget.Bill(2000, 0, 0, 0, lines, (), (), ()), "m.c", 1000, None, None, None)
+        budget.check(budget.Bill(2000, 0, 0, 0, lines, (), (), ()), None, "m.c", 1000, None, None, None)
     except budget.Over as error:
         equal("hint: a variant of fixed sizes fits: " in str(error), hinted, "an arena that a variant alone would fit")
 done()

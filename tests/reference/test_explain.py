@@ -10,7 +10,7 @@ import models
 from oracle import programs
 from oracle.scalars import rounded
 from tap import done, equal, note, ok
-from tensor_compile.compile import assemble, budget, report
+from tensor_compile.compile import assemble, budget, by_layer, report
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
@@ -47,6 +47,49 @@ def elements(made: assemble.Made, program, dims: dict, draw: random.Random) -> d
             values[b.name] = [rounded("f32", draw.uniform(-1, 1)) if b.dtype == "f32" else draw.random() < 0.5
                               if b.dtype == "bool" else draw.randrange(40) for _ in range(count)]
     return values
+
+
+def held(program) -> list[int]:
+    """Bytes of the arena that belong to a tensor while each kernel runs, found byte range by byte range."""
+    kernels = [step.kernel for step in program.steps]
+    uses = {b.name: [i for i, k in enumerate(kernels) if any(p.name == b.name for p in k.params)]
+            for b in program.buffers.values() if b.kind == "temp"}
+    found = []
+    for i in range(len(kernels)):
+        lines: set[int] = set()
+        for name, at in uses.items():
+            if at and at[0] <= i <= at[-1]:
+                b, first = program.buffers[name], program.arena.offset[name] // 64
+                size = b.elements.value * {"f32": 4, "i32": 4, "i64": 8, "bool": 1}[b.dtype]
+                lines.update(range(first, first + -(-size // 64)))
+        found.append(64 * len(lines))
+    return found
+
+
+def bills(made: assemble.Made, name: str) -> None:
+    """What a build says that exceeds its budgets."""
+    for function in made.compiled.plan.functions:
+        for variant in function.variants:
+            program = variant.program
+            if program.arena.size is None:
+                continue
+            layers = by_layer.layers(program, made.target)
+            room = [sum(-(-p.elements.value * 4 // 64) * 64 * made.target.threads for p in step.kernel.params
+                        if p.kind == "scratch") for step in program.steps]
+            equal([layer.bytes for layer in layers], [a + b for a, b in zip(held(program), room, strict=True)],
+                  f"{name}: {variant.name}: what the arena holds layer by layer")
+    try:
+        budget.check(budget.bill(made), made, "m.c", 1, None, 1, None)
+        ok(False, f"{name}: budgets of a byte")
+    except budget.Over as error:
+        largest, layers = by_layer.largest_arena(made)
+        said = str(error)
+        missing = [x.what for x in layers
+                   if not re.search(rf"^    {re.escape(x.what)} +{x.bytes}$", said, re.MULTILINE)]
+        ok(f"layers of {largest} that need more while they run: {len(layers)} of {len(layers)}" in said and not missing,
+           f"{name}: the bill of the arena has every layer") or note(said)
+        ok(re.search(rf"^    tck_\w+ +\d+  .*{name}.c:\d+", said, re.MULTILINE),
+           f"{name}: and that of code says whose a kernel is") or note(said)
 
 
 with tempfile.TemporaryDirectory() as place:
@@ -86,6 +129,8 @@ with tempfile.TemporaryDirectory() as place:
                     line = f"{buffer}: {b.dtype}[{shape}] {'at' if kind == 'offset' else 'in slot'} {at}, "
                     if line not in text:
                         ok(False, f"{name}: {line}")
+        if special:
+            bills(made, model.stem)
         bill = budget.bill(made)
         ok(f"sizes: code {bill.code} bytes, weights {bill.weights} bytes, arena {bill.arena} bytes, stack {bill.stack} "
            "bytes" in text and bill.stack, f"{model.stem}: sizes, {bill.stack} bytes of stack among them")

@@ -181,7 +181,7 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
                 flags=(*target.flags, *options.cflags),
                 runtime=None if target.apart or target.threads > 1 else runtime_stack.needed(
                     options.runtime, compiler, (*target.flags, *options.cflags), options.open_cache()))
-    budget.check(budget.bill(made), options.shown, options.max_arena, options.max_weights, options.max_code,
+    budget.check(budget.bill(made), made, options.shown, options.max_arena, options.max_weights, options.max_code,
                  options.max_stack)
     return made
 

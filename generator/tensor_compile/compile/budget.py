@@ -2,12 +2,15 @@
 """Budgets: what a build may use of arena, weights, code and stack, and the bill where it uses more."""
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import Sequence, TYPE_CHECKING
 
 from ..emit.memory import memory
 from ..emit.micro import LIBRARY
 from ..errors import UserError
+from . import by_layer
+from .by_layer import Layer
 from .pack import sources_of
 
 if TYPE_CHECKING:
@@ -63,9 +66,10 @@ def bill(made: Made) -> Bill:
                    stack_lines=(*stack, *([Line("runtime", made.runtime)] if made.runtime is not None else [])))
 
 
-def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: int | None, stack: int | None) -> None:
-    """Raises with the bill, largest lines first, where a limit (None: none) is exceeded."""
-    over = []
+def check(bill: Bill, made: Made | Planned | None, shown: str, arena: int | None, weights: int | None,
+          code: int | None, stack: int | None) -> None:
+    """Raises with the bill, largest lines first, where a limit (None: none) is exceeded. made: tells the layers."""
+    over: list[str] = []
     for name, used, limit, lines in (
             ("arena", bill.arena, arena, bill.arena_lines), ("weights", bill.weights, weights, bill.weights_lines),
             ("code", bill.code, code, bill.code_lines), ("stack", bill.stack, stack, bill.stack_lines)):
@@ -73,14 +77,35 @@ def check(bill: Bill, shown: str, arena: int | None, weights: int | None, code: 
             continue
         shown_use = f"{used} bytes" if used is not None else "an amount that is not known"
         over.append(f"{shown}: error: --max-{name}: {shown_use} needed, {limit} allowed")
-        width = max((len(line.what) for line in lines), default=0)
-        over += [f"    {line.what:<{width}}  {line.bytes:>10}"
-                 for line in sorted(lines, key=lambda line: (-line.bytes, line.what))]
+        of = by_layer.owners(made) if made is not None and name in ("code", "stack") else {}
+        total: Counter[str] = Counter()
+        for line in lines:
+            total[line.what] += line.bytes
+        over += _table([(what, size, of.get(what, ""))
+                        for what, size in sorted(total.items(), key=lambda item: (-item[1], item[0]))])
+        if name == "arena" and made is not None:
+            over += _arena(*by_layer.largest_arena(made), limit)
         if name == "arena" and any(line.bytes <= limit for line in lines):
             over.append("  hint: a variant of fixed sizes fits: where the program calls with no others, write them in "
                         "the model instead of tc_dynamic")
     if over:
         raise Over("\n".join(over))
+
+
+def _table(rows: Sequence[tuple[str, int, str]], indent: str = "    ") -> list[str]:
+    width = max((len(what) for what, _, _ in rows), default=0)
+    return [f"{indent}{what:<{width}}  {size:>10}" + (f"  {of}" if of else "") for what, size, of in rows]
+
+
+def _arena(variant: str, layers: Sequence[Layer], limit: int) -> list[str]:
+    """The layers that need more than the limit, in the order of a call, and what the largest of them needs."""
+    if not layers:
+        return []
+    most = max(layers, key=lambda layer: layer.bytes)
+    large = [layer for layer in layers if layer.bytes > limit]
+    lines = [f"  layers of {variant} that need more while they run: {len(large)} of {len(layers)}",
+             *_table([(layer.what, layer.bytes, "") for layer in large])]
+    return [*lines, f"  {most.what} needs most:", *_table([(what, size, "") for what, size in most.parts])]
 
 
 class Over(UserError):

@@ -18,7 +18,8 @@ def write(planned: assemble.Planned, options: Options) -> list[Path]:
     removed, so that *.c in the folder is always one model's program."""
     plan, header = planned.compiled.plan, Path(options.header)
     folder, stem = header.parent, header.stem
-    budget.check(budget.memory_bill(planned), options.shown, options.max_arena, options.max_weights, None, None)
+    budget.check(budget.memory_bill(planned), planned, options.shown, options.max_arena, options.max_weights, None,
+                 None)
     texts = {f"{stem}.h": bundle.header(planned.header_text), f"{stem}.c": bundle.driver(plan, planned.driver_text),
              "tc_vectors.h": bundle.vectors(TEMPLATES / "include"),
              **bundle.runtime(ROOT / "runtime" / "core", RUNTIME_INCLUDE)}
