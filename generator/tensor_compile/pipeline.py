@@ -33,6 +33,7 @@ from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
+from .loops.shorten import shorten
 from .loops.variant_form import VariantForm
 from .loops.verify_loops import verify as verify_loops
 from .symbolic import Expr
@@ -286,6 +287,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets
     Pass("lower", LOOPS, _lower),
     Pass("fuse", LOOPS, _fuse),
+    _each("shorten", lambda form, unit, state, asked: form if unit.separate else shorten(form)),
     _each("attention", _attention),                  # for GPUs, before narrow, which makes its operands short
     _each("narrow", _narrow),
     _each("stripes", _stripes),                      # before tile, which takes the kernels that are left

@@ -29,7 +29,7 @@ from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
 from tensor_compile.loops.loop_ir import Kernel
-from tensor_compile.loops.narrow import _Change
+from tensor_compile.loops.narrow import Change, rounded
 from tensor_compile.loops.schedule_cuda import Tile, Units
 from tensor_compile.loops.schedule_half import HalfTile
 from tensor_compile.symbolic import Expr, Sym, sym
@@ -104,7 +104,7 @@ def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
     chosen = {x.buffer for part in kernel.contractions for x in ((part.a,) if which in "ac" else ()) +
               (part.b if which in "bc" else ())} | {s.buffer for s in kernel.stores}
     buffers = {b.name: replace(b, dtype=dtype) if b.name in chosen else b for b in kernel.params}
-    return _Change(buffers, chosen, dtype).kernel(kernel)
+    return Change(buffers, dict.fromkeys(chosen, rounded(dtype))).kernel(kernel)
 
 
 def on_matrix_units() -> list[Case]:

@@ -9,7 +9,7 @@ import sys
 from harness import TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
-from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
+from tensor_compile.loops import fuse, layout, lower, plan, schedule, shorten, tile_regions, verify_loops
 from tensor_compile.loops.fused import Fused
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
@@ -31,6 +31,8 @@ def run(name: str, text: str, file: str) -> str:
         equal(print_unit(unit), without_comments, f"{file}: printed as it was read")
         if name == "fuse":
             made = fuse.fuse(unit)
+        elif name == "shorten":
+            made = shorten.shorten(unit)
         elif name == "tile":
             made = tile_regions.form(unit, TINY if "\n# tiny\n" in text else TARGET)
         elif name == "schedule":
@@ -42,7 +44,7 @@ def run(name: str, text: str, file: str) -> str:
     return print_unit(made)
 
 
-for name in ("layout", "lower", "fuse", "tile", "schedule", "plan"):
+for name in ("layout", "lower", "fuse", "shorten", "tile", "schedule", "plan"):
     files = sorted(os.listdir(os.path.join(FOLDER, name)))
     ok(files, f"there are cases of {name}")
     for file in files:

@@ -9,8 +9,9 @@ carries on.
 """
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Callable, Mapping
 
 from .accesses import written
 from .fused import Fused
@@ -23,10 +24,39 @@ from .scalars import Rewriter
 
 def narrow(fused: Fused, dtype: str) -> Fused:
     """The same kernels over narrow temps."""
-    chosen = _chosen(fused)
-    buffers = {name: replace(b, dtype=dtype) if name in chosen else b for name, b in fused.buffers.items()}
-    change = _Change(buffers, chosen, dtype)
-    return replace(fused, buffers=buffers, kernels=mapped(fused.kernels, change.kernel))
+    return with_stored(fused, dict.fromkeys(_chosen(fused), rounded(dtype)))
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """How a temp is stored: its new dtype, the element of what is stored now, and that of what is loaded then."""
+
+    dtype: str
+    narrowed: Callable[[Scalar], Scalar]
+    widened: Callable[[Load], Scalar]
+
+
+def rounded(dtype: str) -> Stored:
+    """f32 as a narrow float."""
+    def narrowed(value: Scalar) -> Scalar:
+        return Apply("cast", dtype, (value,))
+
+    def widened(load: Load) -> Scalar:
+        return Apply("cast", "f32", (load,))
+    return Stored(dtype, narrowed, widened)
+
+
+def with_stored(fused: Fused, chosen: Mapping[str, Stored]) -> Fused:
+    """The same kernels with temps that are stored so."""
+    buffers = {name: replace(b, dtype=chosen[name].dtype) if name in chosen else b
+               for name, b in fused.buffers.items()}
+    return replace(fused, buffers=buffers, kernels=mapped(fused.kernels, Change(buffers, chosen).kernel))
+
+
+def carried(fused: Fused) -> set[str]:
+    """What loops carry on."""
+    return {name for r in regions(fused.kernels) if isinstance(r, Loop)
+            for name in (*r.carried, *(n for pair in r.swaps for n in pair))}
 
 
 def _chosen(fused: Fused) -> set[str]:
@@ -38,39 +68,44 @@ def _chosen(fused: Fused) -> set[str]:
                 found.update(x.buffer for x in (part.a, *part.b))
                 if isinstance(part, AttentionKernel) and part.second is not None:
                     found.add(part.second.buffer)
-    kept = {name for r in regions(fused.kernels) if isinstance(r, Loop)
-            for name in (*r.carried, *(n for pair in r.swaps for n in pair))}
-    return {name for name in found - kept if _may(fused.buffers[name])}
+    return {name for name in found - carried(fused) if _may(fused.buffers[name])}
 
 
 def _may(b: Buffer) -> bool:
     return b.kind == "temp" and b.dtype == "f32"
 
 
-class _Change:
-    def __init__(self, buffers: dict[str, Buffer], chosen: set[str], dtype: str):
-        self.buffers, self.chosen, self.dtype = buffers, chosen, dtype
-        self.value = Rewriter(leaf=self.leaf)
+@dataclass(frozen=True)
+class Change:
+    """Kernels over the buffers, of which the chosen ones are stored otherwise than before."""
+
+    buffers: Mapping[str, Buffer]
+    chosen: Mapping[str, Stored]
+
+    @cached_property
+    def value(self) -> Rewriter:
+        return Rewriter(leaf=self.leaf)
 
     def leaf(self, s: Scalar) -> Scalar | None:
         if not isinstance(s, Load) or s.buffer not in self.chosen:
             return None
-        wide = Apply("cast", "f32", (self.load(s),))
+        wide = self.chosen[s.buffer].widened(self.load(s))
         if s.other is not None and s.other.bits:
-            wide = Apply("select", "f32", (InBounds(s.valid), wide, s.other))
+            wide = Apply("select", s.dtype, (InBounds(s.valid), wide, s.other))
         return wide
 
     def load(self, s: Load) -> Load:
         """The load of a narrow element, 0 where it is missing."""
         if s.buffer not in self.chosen:
             return s
-        other = None if s.other is None else Const(self.dtype, 0)
-        return Load(s.buffer, self.dtype, s.index, s.valid, other, tuple((k, self.value(v)) for k, v in s.dynamic))
+        dtype = self.chosen[s.buffer].dtype
+        other = None if s.other is None else Const(dtype, 0)
+        return Load(s.buffer, dtype, s.index, s.valid, other, tuple((k, self.value(v)) for k, v in s.dynamic))
 
     def store(self, s: Store) -> Store:
         value = self.value(s.value)
         if s.buffer in self.chosen:
-            value = Apply("cast", self.dtype, (value,))
+            value = self.chosen[s.buffer].narrowed(value)
         return Store(s.buffer, s.index, value, tuple((k, self.value(v)) for k, v in s.dynamic))
 
     def kernel(self, k: Kernel) -> Kernel:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Values that their readers compute rather than load: cheap ones of a few readers, whatever is read in parts, each
-element once (what is split and joined otherwise needs no memory between), and integers that are wider than all that
-they are computed from, so that memory holds the narrow ones."""
+element once (what is split and joined otherwise needs no memory between), and what is wider than all that it is
+computed from, integers or cheap, so that memory holds the narrow ones."""
 from __future__ import annotations
 
 from dataclasses import replace
@@ -98,9 +98,10 @@ def _repeatable(uses: Dependences, seq: int, writer: Computation, name: str) -> 
 
 
 def _widened(uses: Dependences, seq: int, writer: Computation, name: str) -> bool:
-    """A temp of integers, read at its own points alone, with more bytes a point than what it is computed from."""
+    """A temp that is read at its own points alone, with more bytes a point than what it is computed from: of integers,
+    or a cheap one of what is stored whatever becomes of it."""
     if uses.buffers[name].kind != "temp" or name in uses.outside or writer.dynamic or writer.window \
-            or not DTYPES[writer.value.dtype].is_integer or len(uses.readers[name]) > MOST_WIDE:
+            or len(uses.readers[name]) > MOST_WIDE:
         return False
     readers = [uses.items[r] for r in uses.readers[name]]
     if not all(isinstance(r, Computation) and not r.dynamic for r in readers) \
@@ -110,8 +111,11 @@ def _widened(uses: Dependences, seq: int, writer: Computation, name: str) -> boo
     if any(isinstance(s, (Reduction, Sorted)) for s in walk(writer.value)):
         return False
     sources = {x.buffer: x.dtype for x in uses.loads[seq] if uses.buffers[x.buffer].kind != "packed"}
-    if any(x.dynamic for x in uses.loads[seq]) or not sources \
-            or not all(DTYPES[dtype].is_integer for dtype in sources.values()):
+    if any(x.dynamic for x in uses.loads[seq]) or not sources:
+        return False
+    integers = all(DTYPES[dtype].is_integer for dtype in (writer.value.dtype, *sources.values()))
+    if not integers and (cost(writer.value) > CHEAP_TO_REPEAT
+                         or not all(_read_apart(uses, source, seq) for source in sources)):
         return False
     return sum(DTYPES[dtype].bytes for dtype in sources.values()) < DTYPES[writer.value.dtype].bytes
 
