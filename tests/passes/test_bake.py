@@ -68,7 +68,7 @@ def run(*words: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False)
 
 
-def weights(seed: int, dead: float, path: Path) -> None:
+def weights(seed: int, dead: float, path: Path, factor: float = 1.0) -> None:
     """Rows of zeros for a share of the outputs, columns of zeros for a few inputs."""
     rng, header, data = random.Random(seed), {}, b""
     for name, shape in SHAPES.items():
@@ -79,7 +79,7 @@ def weights(seed: int, dead: float, path: Path) -> None:
         values = [0 if rows[o] or columns[i] else rng.randrange(-127, 128)
                   for o in range(shape[0]) for i in range(shape[1]) for _ in range(taps)]
         bias = [0 if rng.random() < 0.5 else rng.randrange(-4000, 4000) for _ in range(shape[0])]
-        scale = [rng.uniform(0.5, 2) * 0.02 / terms ** 0.5 for _ in range(shape[0])]
+        scale = [factor * rng.uniform(0.5, 2) * 0.02 / terms ** 0.5 for _ in range(shape[0])]
         for part, dtype, size, text in (("w", "I8", list(shape), struct.pack(f"<{len(values)}b", *values)),
                                         ("b", "I32", [shape[0]], struct.pack(f"<{shape[0]}i", *bias)),
                                         ("s", "F32", [shape[0]], struct.pack(f"<{shape[0]}f", *scale))):
@@ -110,9 +110,9 @@ with tempfile.TemporaryDirectory() as temporary:
     found = re.search(r"baked: (\d+) of (\d+) multiply-adds", result.stdout)
     ok(found is not None and int(found[1]) < int(found[2]) / 2, "explain: fewer multiply-adds of an image")
 
-    def digest(name: str, *options: str) -> bytes:
+    def digest(name: str, *options: str, of: Path = model) -> bytes:
         """Of the layout that code and weights must agree on."""
-        made = run("pack", str(model), *options, "-o", str(folder / name), *few)
+        made = run("pack", str(of), *options, "-o", str(folder / name), *few)
         if not ok(made.returncode == 0, f"pack: {name}"):
             note(made.stderr)
         return (folder / name).read_bytes()[24:56]
@@ -121,7 +121,18 @@ with tempfile.TemporaryDirectory() as temporary:
     weights(2, 0.9, others)
     baked, plain = digest("baked", "--bake-values"), digest("plain")
     ok(baked != plain, "code for these weights does not take others' layout")
-    ok(digest("others", "--bake-values", "--from", str(others)) != baked, "nor weights with other channels")
+    own = folder / "own"
+    own.mkdir()
+    (own / "model.c").write_text(MODEL, encoding="utf-8")
+    weights(2, 0.9, own / "weights.safetensors")
+    ok(digest("others", "--bake-values", of=own / "model.c") != baked, "nor weights with other channels")
+    made = run("pack", str(model), "--bake-values", "--from", str(others), "-o", str(folder / "never"), *few)
+    message = "other channels are constant or unused than in the model's own weights: no code of --bake-values fits"
+    ok(made.returncode == 1 and f"{others}: error: {message}" in made.stderr and not (folder / "never").exists(),
+       "which pack refuses at once") or note(made.stderr)
+    alike = folder / "alike.safetensors"
+    weights(1, 0.6, alike, 0.75)
+    equal(digest("alike", "--bake-values", "--from", str(alike)), baked, "other values in the same channels fit")
 
     made = run("build", str(model), "--bake-values", "--weights", "external", "-o", str(folder / "out"), *few)
     if not ok(made.returncode == 0, "a build with a file of weights"):
@@ -131,7 +142,7 @@ with tempfile.TemporaryDirectory() as temporary:
     subprocess.run(["cc", "-std=c11", "-D_GNU_SOURCE", f"-I{folder / 'out'}", f"-I{RUNTIME / 'include'}",
                     str(folder / "open.c"), *map(str, sorted((RUNTIME / "core").glob("*.c"))), *hosted,
                     str(folder / "out" / "model.o"), "-o", str(folder / "open")], check=True)
-    for name, refused in (("baked", 0), ("plain", 1), ("others", 1)):
+    for name, refused in (("baked", 0), ("alike", 0), ("plain", 1), ("others", 1)):
         opened = subprocess.run([str(folder / "open"), str(folder / name)], check=False)
         equal(opened.returncode, refused, f"when it is opened: {name}")
 

@@ -5,8 +5,12 @@ from __future__ import annotations
 import argparse
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from . import Parser, arguments
+
+if TYPE_CHECKING:
+    from ..pipeline import Compiled
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -29,6 +33,7 @@ def run(args: argparse.Namespace) -> int:
     from ..compile import assemble, files, pack, recording
     from ..compile.progress import Progress
     from ..compile.record import Inputs
+    from ..errors import UserError
 
     output = Path(os.path.abspath(args.output))
     options = arguments.options(args, output.parent)
@@ -38,8 +43,15 @@ def run(args: argparse.Namespace) -> int:
         cache = options.open_cache()
         captured = recording.capture(options, host, cache)
         inputs, given = Inputs(cache.root), [Path(os.path.abspath(p)) for p in args.sources]
-        compiled = assemble.compile_graph(options, captured.text, target, evaluate=pack.evaluator(
-            captured.model, options.shown, host, cache, inputs, options.jobs, given))
+
+        def compiled_with(replacements: list[Path]) -> Compiled:
+            evaluate = pack.evaluator(captured.model, options.shown, host, cache, inputs, options.jobs, replacements)
+            return assemble.compile_graph(options, captured.text, target, evaluate=evaluate)
+        compiled = compiled_with(given)
+        if options.bake_values and given and compiled.baked.digest != compiled_with([]).baked.digest:
+            raise UserError("other channels are constant or unused than in the model's own weights: no code of "
+                            "--bake-values fits", ", ".join(args.sources),
+                            "build the model with these weights, or without --bake-values")
         sources = pack.weight_files(compiled.constants, captured.model, given)
         payload = pack.pack(compiled, sources, options.shown, host, cache, inputs, options.jobs)
         inputs.hashes.save()
