@@ -2,9 +2,14 @@
  *
  * Blocks of threads on one thread of the processor: the threads of a block are coroutines that run one after the other
  * up to the next barrier; so are those of all blocks of a cluster. A barrier that only some of them reach is an error.
+ *
+ * A coroutine gets its stack by makecontext(), once; later switches are _setjmp() and _longjmp(), as swapcontext() asks
+ * the kernel for the mask of signals each time. Fortified longjmp() takes a switch of stacks for an error.
  */
+#undef _FORTIFY_SOURCE
 #include "emulate.h"
 
+#include <setjmp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <ucontext.h>
@@ -22,14 +27,14 @@ enum { STACK = 64 << 10, MEMORY = 227 << 10, MOST_BLOCKS = 16 /* of a cluster */
 enum state { RUNS, POLLS, WAITS_FOR_WARP, WAITS_FOR_BLOCK, WAITS_FOR_CLUSTER, DONE };
 
 struct coroutine {
-    ucontext_t context;
-    std::vector<char> stack;
+    jmp_buf at; /* where it goes on */
+    std::vector<char> stack; /* empty before its first kernel */
     state is;
 };
 
 /* The threads of a cluster, `count` a block: those of block b from b * count on. */
 std::vector<coroutine> threads;
-ucontext_t scheduler;
+jmp_buf scheduler;
 emulated_kernel *running;
 const void *given;
 unsigned current, count, first_block;
@@ -39,17 +44,38 @@ struct group_barrier {
 alignas(16) unsigned char slots[MOST_BLOCKS * 1024][32]; /* of shuffles */
 alignas(1024) unsigned char memories[MOST_BLOCKS][(MEMORY + 1023) / 1024 * 1024];
 
-void start()
-{
-    running(given);
-    threads[current].is = DONE;
-    swapcontext(&threads[current].context, &scheduler);
-}
-
 void wait(state what)
 {
     threads[current].is = what;
-    swapcontext(&threads[current].context, &scheduler);
+    if (!_setjmp(threads[current].at))
+        _longjmp(scheduler, 1);
+}
+
+/* A coroutine: one kernel after the other. */
+void start()
+{
+    for (;;) {
+        running(given);
+        wait(DONE);
+    }
+}
+
+/* Lets the current thread run until it waits. */
+void resume()
+{
+    coroutine &c = threads[current];
+    if (_setjmp(scheduler))
+        return;
+    if (!c.stack.empty())
+        _longjmp(c.at, 1);
+    c.stack.resize(STACK);
+    ucontext_t context;
+    getcontext(&context);
+    context.uc_stack.ss_sp = c.stack.data();
+    context.uc_stack.ss_size = STACK;
+    context.uc_link = nullptr;
+    makecontext(&context, start, 0);
+    setcontext(&context);
 }
 
 unsigned how_many(state what, unsigned begin, unsigned end)
@@ -85,7 +111,7 @@ void run_warp(unsigned begin, unsigned end, bool reverse)
                 continue;
             emulated_thread.x = current % count;
             emulated_block.x = first_block + current / count;
-            swapcontext(&scheduler, &threads[current].context);
+            resume();
         }
     } while (release(WAITS_FOR_WARP, begin, end, "warp"));
 }
@@ -106,16 +132,8 @@ void run_cluster(unsigned blocks, bool reverse)
 {
     if (threads.size() < blocks * count)
         threads.resize(blocks * count);
-    for (unsigned t = 0; t < blocks * count; ++t) {
-        coroutine &c = threads[t];
-        c.stack.resize(STACK);
-        c.is = RUNS;
-        getcontext(&c.context);
-        c.context.uc_stack.ss_sp = c.stack.data();
-        c.context.uc_stack.ss_size = STACK;
-        c.context.uc_link = nullptr;
-        makecontext(&c.context, start, 0);
-    }
+    for (unsigned t = 0; t < blocks * count; ++t)
+        threads[t].is = RUNS;
     for (unsigned rounds = 0; rounds < MOST_ROUNDS; ++rounds) {
         for (unsigned b = 0; b < blocks; ++b)
             run_block((reverse ? blocks - 1 - b : b) * count, reverse);
