@@ -278,24 +278,33 @@ static inline void tct_copy_bytes(void *to, const void *from, tc_index count)
     }
 }
 
+#if defined(TC_ISA_AVX512)
+static inline int32_t tct_total(__m512i sums)
+{
+    const __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(sums), _mm512_extracti64x4_epi64(sums, 1));
+    const __m128i quarter = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return _mm_cvtsi128_si32(quarter) + _mm_cvtsi128_si32(_mm_srli_si128(quarter, 8));
+}
+#endif
+
 /* The sum of bytes, which are signed where `flip` is 0x80: what is added to them to make them unsigned. */
 static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t flip)
 {
+#if defined(TC_ISA_AVX512)
+    const __m512i flips = _mm512_set1_epi8((char)flip), zero = _mm512_setzero_si512();
+    __m512i sums = zero;
+    for (tc_index k = 0; k < count; k += 64) {
+        const __mmask64 there = count - k < 64 ? ((__mmask64)1 << (count - k)) - 1 : ~(__mmask64)0;
+        const __m512i part = _mm512_xor_si512(_mm512_maskz_loadu_epi8(there, p + k), flips);
+        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_maskz_mov_epi8(there, part), zero));
+    }
+    return tct_total(sums) - (int32_t)count * flip;
+#else
     int32_t sum = -(int32_t)count * flip;
     tc_index k = 0;
-#if defined(TC_ISA_X86_64) || defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
+#if defined(TC_ISA_X86_64) || defined(TC_ISA_AVX2)
     __m128i sums = _mm_setzero_si128();
-#if defined(TC_ISA_AVX512)
-    if (count >= 128) {
-        __m512i wide = _mm512_setzero_si512();
-        for (; k + 64 <= count; k += 64) {
-            const __m512i x = _mm512_xor_si512(_mm512_loadu_si512(p + k), _mm512_set1_epi8((char)flip));
-            wide = _mm512_add_epi64(wide, _mm512_sad_epu8(x, _mm512_setzero_si512()));
-        }
-        const __m256i half = _mm256_add_epi64(_mm512_castsi512_si256(wide), _mm512_extracti64x4_epi64(wide, 1));
-        sums = _mm_add_epi64(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-    }
-#elif defined(TC_ISA_AVX2)
+#if defined(TC_ISA_AVX2)
     if (count >= 64) {
         __m256i wide = _mm256_setzero_si256();
         for (; k + 32 <= count; k += 32) {
@@ -320,6 +329,59 @@ static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t fl
     for (; k < count; ++k)
         sum += p[k] ^ flip;
     return sum;
+#endif
 }
+
+/* A row that is copied run by run, each to where the one before ended, and the sum of its bytes. With AVX-512 a run is stored
+   in whole vectors, whose ends the next run overwrites: 64 bytes behind the row are scratch, and zeros when it is done. */
+#if defined(TC_ISA_AVX512)
+typedef __m512i tct_sums;
+static inline tct_sums tct_no_sums(void)
+{
+    return _mm512_setzero_si512();
+}
+static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index count, uint8_t flip, tct_sums sums)
+{
+    const __m512i flips = _mm512_set1_epi8((char)flip), zero = _mm512_setzero_si512();
+    char *y = (char *)to;
+    const char *x = (const char *)from;
+    tc_index k = 0;
+    for (; k + 64 <= count; k += 64) {
+        const __m512i part = _mm512_loadu_si512(x + k);
+        _mm512_storeu_si512(y + k, part);
+        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_xor_si512(part, flips), zero));
+    }
+    if (k < count) {
+        const __mmask64 rest = ((__mmask64)1 << (count - k)) - 1;
+        const __m512i part = _mm512_maskz_loadu_epi8(rest, x + k);
+        _mm512_storeu_si512(y + k, part);
+        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_maskz_mov_epi8(rest, _mm512_xor_si512(part, flips)), zero));
+    }
+    return sums;
+}
+/* Of the row, which has `count` bytes in all. */
+static inline int32_t tct_summed(tct_sums sums, const uint8_t *row, tc_index count, uint8_t flip)
+{
+    (void)row;
+    return tct_total(sums) - (int32_t)count * flip;
+}
+#else
+typedef int tct_sums;
+static inline tct_sums tct_no_sums(void)
+{
+    return 0;
+}
+static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index count, uint8_t flip, tct_sums sums)
+{
+    (void)flip;
+    tct_copy_bytes(to, from, count);
+    return sums;
+}
+static inline int32_t tct_summed(tct_sums sums, const uint8_t *row, tc_index count, uint8_t flip)
+{
+    (void)sums;
+    return tct_sum_bytes(row, count, flip);
+}
+#endif
 
 #endif

@@ -30,7 +30,7 @@ static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
 {
     return (tcv_i32){_mm512_cvtps_epi32(x.a)};
 }
-#define TCV_STORE_FOUR(T, PACK)                                                                                        \
+#define TCV_STORE_FOUR(T, PACK, HALF)                                                                                  \
     static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
                                              tc_index count)                                                           \
     {                                                                                                                  \
@@ -49,9 +49,27 @@ static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
             _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(bytes, 2));                                   \
         else if (count == 16)                                                                                          \
             _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128(bytes));                                             \
+    }                                                                                                                  \
+    /* The first `count` columns, fewer than 16. */                                                                    \
+    static TC_INLINE void tcv_store_some_##T(void *p, tcv_i32 x, int zero, tc_index count)                             \
+    {                                                                                                                  \
+        char *to = (char *)p;                                                                                          \
+        const __m256i words = _mm256_adds_epi16(_mm512_cvtsepi32_epi16(x.a), _mm256_set1_epi16((short)zero));          \
+        __m128i bytes = HALF(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));                       \
+        if (count & 8) {                                                                                               \
+            _mm_storel_epi64((__m128i *)to, bytes);                                                                    \
+            bytes = _mm_srli_si128(bytes, 8), to += 8;                                                                 \
+        }                                                                                                              \
+        if (count & 4) {                                                                                               \
+            _mm_storeu_si32(to, bytes);                                                                                \
+            bytes = _mm_srli_si128(bytes, 4), to += 4;                                                                 \
+        }                                                                                                              \
+        const int rest = _mm_cvtsi128_si32(bytes);                                                                     \
+        for (tc_index l = 0; l < (count & 3); ++l)                                                                     \
+            to[l] = (char)(rest >> 8 * l);                                                                             \
     }
-TCV_STORE_FOUR(i8, _mm512_packs_epi16)
-TCV_STORE_FOUR(u8, _mm512_packus_epi16)
+TCV_STORE_FOUR(i8, _mm512_packs_epi16, _mm_packs_epi16)
+TCV_STORE_FOUR(u8, _mm512_packus_epi16, _mm_packus_epi16)
 #undef TCV_STORE_FOUR
 #endif
 

@@ -123,6 +123,20 @@ static TC_INLINE void tcv_narrow_f16(uint16_t *p, tcv_f32 x)
 }
 #endif
 
+/* The first n elements of p in t. */
+#if defined(TC_ISA_AVX512)
+#define TCV_FIRST(t, p, n)                                                                                             \
+    const __mmask16 there = tcq_first(n);                                                                              \
+    if (sizeof t == 16)                                                                                                \
+        _mm_storeu_si128((__m128i *)(void *)t, _mm_maskz_loadu_epi8(there, p));                                        \
+    else                                                                                                               \
+        _mm256_storeu_si256((__m256i *)(void *)t, _mm256_maskz_loadu_epi16(there, p));
+#else
+#define TCV_FIRST(t, p, n)                                                                                             \
+    for (tc_index l = 0; l < tc_min(n, 16); ++l)                                                                       \
+        t[l] = p[l];
+#endif
+
 /* Memory of every form, from 16 elements in memory to a register and back. */
 #define TCV_ACCESS(T, C, V, LOAD, STORE)                                                                               \
     static TC_INLINE V tcv_load_##T(const C *p)                                                                        \
@@ -148,8 +162,7 @@ static TC_INLINE void tcv_narrow_f16(uint16_t *p, tcv_f32 x)
     static TC_INLINE V tcv_loadn_##T(const C *p, tc_index n)                                                           \
     {                                                                                                                  \
         C t[16] = {0};                                                                                                 \
-        for (tc_index l = 0; l < tc_min(n, 16); ++l)                                                                   \
-            t[l] = p[l];                                                                                               \
+        TCV_FIRST(t, p, n)                                                                                             \
         return tcv_load_##T(t);                                                                                        \
     }                                                                                                                  \
     static TC_INLINE void tcv_stores_##T(C *p, tc_index stride, V x, tc_index n)                                       \
@@ -170,6 +183,7 @@ TCV_ACCESS(u16, uint16_t, tcv_i32, tcv_widen_u16(p), tcv_narrow_u16(p, x))
 TCV_ACCESS(f16, uint16_t, tcv_f32, tcv_widen_f16(p), tcv_narrow_f16(p, x))
 TCV_ACCESS(bf16, uint16_t, tcv_f32, tcv_unpack_bf16(tcv_widen_u16(p)), tcv_narrow_u16(p, tcv_pack_bf16(x)))
 #undef TCV_ACCESS
+#undef TCV_FIRST
 
 /* -- narrow integers -------------------------------------------------------------------------------------------------- */
 

@@ -22,13 +22,14 @@ INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is ex
 
 @dataclass(frozen=True, slots=True)
 class Four:
-    """dtype: of 8 bits; factors: parameters whose elements must be small; value, place: bodies of functions of 16
-    columns (templates/contraction/memory.c.in)."""
+    """dtype: of 8 bits; factors: parameters whose elements must be small; value, partial, place: bodies of functions of
+    16 columns (templates/contraction/memory.c.in), of which `lanes` exist in partial."""
 
     dtype: str
     zero: int
     factors: list[dict[str, object]]
     value: list[str]
+    partial: list[str]
     place: list[str]
 
 
@@ -87,17 +88,20 @@ class Epilogue:
         factors: set[str] = set()
         if not largest(found[0], kernel.params, factors) <= ROUNDED:
             return None
-        emitter = _emitter(kernel, self.names, 16, None, self.accs)
-        emitter.steady = True
-        value = emitter.wide(found[0])
         place = _emitter(kernel, self.names, 16, None, self.accs)
         pointer = f"return {place.pointers[store.buffer]} + ({place.index(address)});"
         used = {s for e in store.index for s in e.symbols()}
         sizes = [{"parameter": i, "count": self.text(p.elements)} for i, p in enumerate(kernel.params)
                  if p.name in factors]
-        return Four(store.value.dtype, found[1], sizes,
-                    [*self.point("j"), *emitter.lines, f"return tcv_rounded_f32({value});"],
-                    [*self.declared("j", used), pointer])
+        return Four(store.value.dtype, found[1], sizes, self.rounded(found[0], None),
+                    [] if self.whole_panels else self.rounded(found[0], "lanes"), [*self.declared("j", used), pointer])
+
+    def rounded(self, value: Scalar, lanes: str | None) -> list[str]:
+        """The rounded value of 16 columns, of which the first `lanes` exist."""
+        emitter = _emitter(self.kernel, self.names, 16, lanes, self.accs)
+        emitter.steady = True
+        result = emitter.wide(value)
+        return [*self.point("j"), *emitter.lines, f"return tcv_rounded_f32({result});"]
 
     # -- a predicate ----------------------------------------------------------------------------------------------
     def again(self) -> list[dict[str, str]]:

@@ -16,11 +16,11 @@ from ..loops.loop_ir import ContractionKernel
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
 from .candidate_table import PANEL, TILE
-from .epilogue import Epilogue, names_of
+from .epilogue import Epilogue, Four, names_of
 from .in_registers import own_columns, own_tile, stands_alone
 from .index import c_index
 from .scalar import C_TYPE, constant
-from .micro import FETCHING, Micro
+from .micro import FETCHING, Micro, sums_text
 from .product_forms import Form, form
 from .quantized import MOST_FACTOR
 from .template import expand_file
@@ -202,12 +202,15 @@ class _Emitter:
     def b_step(self) -> Expr:
         return wrap(self.blocks.tiles.unit) if self.schedule.packed_b else self.inner.b
 
-    def micro(self, rows: int, columns: int) -> str:
+    def found(self, rows: int, columns: int) -> Micro:
         stepping = steps(self.access, self.schedule)
         fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
-        found = Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype)
-        self.micros[found] = None
-        return found.symbol
+        return Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype)
+
+    def micro(self, rows: int, columns: int) -> str:
+        micro = self.found(rows, columns)
+        self.micros[micro] = None
+        return micro.symbol
 
     def widths(self, band: Band) -> str:
         return ", ".join(f"{{{w}, {self.micro(band.height, w)}}}" for w in band.widths)
@@ -273,7 +276,7 @@ class _Emitter:
             "fill": constant(kernel.a.other) if kernel.a.other is not None else "0",
             "elements_text": self.text(access.elements), "arranged": kind.arranged,
             "starts": kind.starts, "tiles": kind.tiles,
-            "minus_zero": -access.product.zero, "flip": "0x80" if access.product.rows == "i8" else "0",
+            "minus_zero": -access.product.zero, "flip": self.flip,
             "row_terms": kind.row_terms,
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
@@ -281,7 +284,8 @@ class _Emitter:
             "b_step": self.text(self.b_step), "a_step": self.text(self.inner.a),
             "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
-            "alone": alone, "edge_tile": "", "edge_text": "",
+            "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
+            "whole_columns": self.whole_columns, "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "",
         }
         if schedule.epilogue == "registers":
@@ -291,6 +295,39 @@ class _Emitter:
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
+
+    @property
+    def whole_columns(self) -> int:
+        """The columns of a full tile that exist: less than it has where all are fewer."""
+        columns, width = self.access.columns, self.schedule.nr
+        return columns.value if columns.is_const and width - 16 < columns.value < width else width
+
+    def whole(self, four: Four | None) -> str:
+        """The function of a full tile that keeps sums in registers up to the bytes, where they fit it."""
+        schedule, kind = self.schedule, self.blocks.form
+        if four is None or kind.tiles or self.blocks.waits or schedule.compact or schedule.nr < 16 \
+                or not schedule.blocked or steps(self.access, schedule):
+            return ""
+        micro, (full, rest) = self.found(schedule.mr, schedule.nr), divmod(self.whole_columns, 16)
+
+        def value(r: int, v: int, lanes: str = "") -> str:
+            return f"{self.own}value{'_partial' if lanes else ''}(q, d, t, {r}, j + {16 * v}, " \
+                f"(tcv_i32){{c{r}_{v}}}{lanes})"
+        pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
+                   "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
+                  for r in range(schedule.mr) for first in range(0, full, 4)]
+        ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
+                for r in range(schedule.mr)] if rest else []
+        return expand_file("contraction/tile_bytes.c.in", {
+            "own": self.own, "rows": schedule.mr, "columns": schedule.nr, "exist": self.whole_columns,
+            "pieces": pieces, "ends": ends, "four": four.dtype, "four_zero": four.zero,
+            "sums_text": sums_text(micro, self.isa, False),
+            "pointers": ", ".join(f"p[{i}]" for i in range(len(self.kernel.params)))}).rstrip("\n")
+
+    @property
+    def flip(self) -> str:
+        """What makes the bytes of rows unsigned."""
+        return "0x80" if self.access.product.rows == "i8" else "0"
 
     def copies(self) -> dict[str, object]:
         """How a position is found from its number among all terms."""
@@ -309,11 +346,17 @@ class _Emitter:
         b_flat = sum((loop.b * sym(loop.var) for loop in access.inside), const(0))
         step = self.text(inner.a) if inner else "0"
         lines = len(access.inside) == 1 and self.isa.lanes > 1
+        whole_rows = not self.schedule.kc and access.elements.is_const
         return {
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
             "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
             "run_bounds": self.run_bounds(run, k_names) if run else [],
-            "whole_rows": not self.schedule.kc and access.elements.is_const,
+            "whole_rows": whole_rows,
+            # the sum of a row comes with its copy, of the rows that lie in no padding
+            "summed": run is not None and self.blocks.form.starts and whole_rows,
+            "if_summed": "t->inside ? " if access.bounds else "",
+            "or_sum": f" : tct_sum_bytes(row, {access.elements}, {self.flip})" if access.bounds else "",
+            "row_bytes": str(access.elements),
             "row_taps": self.text(product(loop.extent for loop in taps)),
             "inner": str(run.taps * run.each) if run else self.text(inner.extent) if inner else "1",
             "a_tap": self.text(a_tap, k_names),

@@ -82,26 +82,43 @@ def _tiles(micro: Micro) -> str:
 def _text(micro: Micro, isa: InstructionSet) -> str:
     if form(micro.product, micro.isa).tiles:
         return _tiles(micro)
-    lanes, rows, columns = isa.lanes, micro.rows, micro.columns
-    registers = columns // lanes
-    within = max(1, min(PANEL, columns) // lanes)
+    rows, regs = _rows(micro), _registers(micro, isa)
+    return expand_file("contraction/micro.c.in", {
+        "symbol": micro.symbol, "row_list": rows, "reg_list": regs, "lanes": isa.lanes, "rows": micro.rows,
+        "columns": micro.columns, "sum_c": form(micro.product, micro.isa).sum_c,
+        "sum": form(micro.product, micro.isa).product.sum, "sums_text": sums_text(micro, isa, True)})
+
+
+def _rows(micro: Micro) -> list[_Row]:
+    return [_Row(r) for r in range(micro.rows)]
+
+
+def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
+    lanes = isa.lanes
+    within = max(1, min(PANEL, micro.columns) // lanes)
     regs = []
-    for v in range(registers):
+    for v in range(micro.columns // lanes):
         panel, part = divmod(v, within)
         far, near = divmod(panel, len(_PANELS))
         place = " + ".join(x for x in (_PANELS[near], str(part * lanes) if part else "") if x)
         regs.append(_Reg(v, f"b{far if far else ''}{f' + {place}' if place else ''}"))
-    panels, kind = -(-columns // PANEL), form(micro.product, micro.isa)
+    return regs
+
+
+def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
+    """The sums in registers, of what `m` describes. more: they may go on from sums in memory."""
+    rows, regs = _rows(micro), _registers(micro, isa)
+    panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
-    return expand_file("contraction/micro.c.in", {
-        "symbol": micro.symbol, "rows": rows, "columns": columns, "lanes": lanes, "steps": micro.steps,
-        "row_list": [_Row(r) for r in range(rows)], "reg_list": regs, "hold_b": registers <= rows,
+    return expand_file("contraction/sums.c.in", {
+        "lanes": isa.lanes, "steps": micro.steps, "more": more,
+        "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "to_first": micro.fetches and lanes == PANEL, "next_terms": NEXT_TERMS,
+        "fetches": micro.fetches, "to_first": micro.fetches and isa.lanes == PANEL, "next_terms": NEXT_TERMS,
         "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
-        "row_terms": kind.row_terms})
+        "row_terms": kind.row_terms}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:
