@@ -2,7 +2,7 @@
 """Graph text -> the plan of a model: every pass, those of the graph and those of the loops, in one list."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Callable, Iterable, Mapping
 
 from .errors import OptionError, UserError, closest
@@ -20,8 +20,9 @@ from .graph.verify import verify as verify_graph
 from .emit import candidates
 from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
+from .emit.order_price import price_of
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, byte_vectors, layout, printer as loops_text, stripes, tile_regions
+from .loops import attention, byte_vectors, layout, orders, printer as loops_text, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -29,6 +30,7 @@ from .loops.fuse import fuse
 from .loops.fused import Fused
 from .loops.loop_ir import FunctionPlan, ModelPlan, Program, Variant
 from .loops.scalar_ir import Buffer
+from .loops.order_costs import Costs
 from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan
@@ -52,7 +54,8 @@ class Compiled:
     simplify, which fixes all arithmetic (the exact oracle runs it); constants: the module whose one function computes
     the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read; taps: by
     function, the outputs that the command line added, in the order in which they are computed, and where; target: with
-    all instruction sets that kernels are made for; baked: what values of weights made smaller."""
+    all instruction sets that kernels are made for; baked: what values of weights made smaller; orders: by entry and
+    variant, what the choice of physical orders promises."""
 
     captured: Module
     reference: Module
@@ -62,6 +65,7 @@ class Compiled:
     taps: Mapping[str, Mapping[str, Loc | None]]
     target: Target
     baked: Baked = Baked()
+    orders: Mapping[tuple[str, str], orders.Chosen] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +122,7 @@ class State:
     packed: Packed | None = None
     units: tuple[Unit, ...] = ()
     baked: Baked = Baked()
+    orders: Mapping[str, orders.Chosen] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,6 +191,21 @@ def _bake(state: State, asked: Asked) -> State:
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(graph_passes.each(lambda f: layout.apply(f, state.target)))
     return replace(state, graph=pack(state.graph))
+
+
+def _orders(state: State, asked: Asked) -> State:
+    """Devices and processors that multiply bytes keep the orders that rules give."""
+    target = state.target
+    if target.apart or target.multiplies_bytes:
+        return state
+    functions, found = {}, {}
+    costs = Costs(target, price_of(target))
+    for name, function in state.graph.module.functions.items():
+        functions[name], chosen = orders.apply(function, costs)
+        if chosen is not None:
+            found[name] = chosen
+    module = replace(state.graph.module, functions=functions)
+    return replace(state, graph=replace(state.graph, module=module), orders=found)
 
 
 def _constants(state: State, asked: Asked) -> State:
@@ -283,6 +303,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
     *map(of_graph, graph_passes.VARIANTS),
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
+    Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),
     Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets
     Pass("lower", LOOPS, _lower),
@@ -339,7 +360,9 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     return Compiled(captured, state.graph.reference, state.graph.constants, _plan(state, plain),
                     leaves("packed", padded_weights(state.graph.module.functions.values())),
                     {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries},
-                    state.target, state.baked)
+                    state.target, state.baked,
+                    {(u.entry, u.name): state.orders[u.function.name] for u in state.units
+                     if not u.separate and u.function.name in state.orders})
 
 
 def _variant(unit: Unit) -> Variant:

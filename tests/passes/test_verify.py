@@ -152,7 +152,7 @@ bad("scan(%0) {body=@g, length=[n], carries=2} : f32[n,4]", "scan: carries 2 is 
 bad('weight() {name="nope"} : f32[4]', "weight nope is not declared")
 bad('weight() {name="w"} : f32[4]', "weight w is f32[4,4], not f32[4]")
 bad('state() {name="w"} : f32[4]', "state w is not declared")
-equal(sorted(set(PRIMITIVES) - wrong), ["packed", "packed_convolution", "packed_dot"],
+equal(sorted(set(PRIMITIVES) - wrong), ["ordered", "packed", "packed_convolution", "packed_dot", "reorder"],
       "every primitive that capture writes has a wrong use")
 
 # -- functions, guards, states

@@ -97,7 +97,20 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
                                  *(["blocks x threads"] if device else []), "from"), rows),
             *(f"    fused: {line}" for line in program.fusions),
-            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_memory(made, program, sizes)]
+            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_orders(made, function, variant),
+            *_memory(made, program, sizes)]
+
+
+def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
+    """What the choice of physical orders promises, where they cost something."""
+    chosen = made.compiled.orders.get((function.name, variant.name))
+    if chosen is None or not chosen.before:
+        return []
+    did = f"{_count(chosen.ordered, 'value')} turned, {_count(chosen.copied, 'value')} copied" \
+        if chosen.ordered or chosen.copied else "nothing better was found"
+    kept = f", {_count(chosen.kept, 'value')} left to the rules" if chosen.kept else ""
+    return [f"    orders: {chosen.before:.0f} modelled cycles across the order of memory by the rules, "
+            f"{chosen.after:.0f} as chosen: {did}{kept}"]
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:

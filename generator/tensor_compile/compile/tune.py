@@ -26,6 +26,7 @@ from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
 from ..loops.scalars import last
 from ..symbolic import Sym, sym
+from ..symbolic.typical import typical
 from ..target import Target
 from . import lock as locks
 from .counting import bare, check, counted, UNITS
@@ -96,7 +97,7 @@ def sizes(kernel: ContractionKernel | GroupedContractionKernel) -> dict[Sym, int
     def assumed(s: Sym) -> int:
         if s.is_iteration and not s.lo and s.divisor == 1:
             return 0
-        return min(table.size(sym(s)), max(0, table.size(last(s)))) if s.is_iteration else table.size(sym(s))
+        return min(typical(sym(s)), max(0, typical(last(s)))) if s.is_iteration else typical(sym(s))
     return {s: assumed(s) for s in kernel.dims}
 
 

@@ -14,7 +14,7 @@ from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..loops.products import by_name
-from ..symbolic import Expr, Sym
+from ..symbolic.typical import typical as size
 from ..target import Target
 from . import in_memory
 from .access import Access
@@ -25,7 +25,6 @@ from .product_forms import form
 from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
-UNKNOWN_SIZE = 128    # what the cost model takes for a dim without an upper bound
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
@@ -355,11 +354,3 @@ class _Model:
         shares = -(-shared // team) * team / shared
         return self.batches * total * (0.9 + 0.1 * shares)
 
-
-def size(e: Expr) -> int:
-    """A size for the cost model: a dim stands for its upper end, at most UNKNOWN_SIZE."""
-    def of(symbol: Sym) -> int:
-        hi = symbol.hi if isinstance(symbol.hi, int) else UNKNOWN_SIZE
-        return max(symbol.lo, min(hi, UNKNOWN_SIZE) // symbol.divisor * symbol.divisor)
-
-    return e.evaluate({s: of(s) for s in e.symbols()})

@@ -29,7 +29,7 @@ from .table import PRIMITIVES, has_trait, lowering_of
 CONSTANTS = "constants"
 MOST_STEPS = 64   # of arithmetic on constants that is done again where it is used
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
-_NEVER = frozenset(("state", "packed", "parameter", "extern_call"))
+_NEVER = frozenset(("state", "packed", "parameter", "extern_call", "ordered", "reorder"))
 
 
 def fold(module: Module, functions: Sequence[Function]) -> tuple[Module, list[Function]]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Layout, the last graph pass before fold: packs second operands of contractions, and chooses physical orders.
+"""Layout, a graph pass before orders and fold: packs second operands of contractions, and chooses physical orders.
 
 `apply` rewrites a function. A `dot` of order seq becomes `packed_dot`, whose second operand is made by graph nodes
 (transpose, reshape, pad) in panels [batch..., N/P, K, P]: of a constant they are folded with it, of anything else they
@@ -11,9 +11,9 @@ constants stays what it is: fold computes it.
 Operands are packed in the dtypes that they are stored in (operands.py): weights of 16 bits as they are, short integers
 whose product is summed in i32 in groups of terms (products.py).
 
-`orders` says how each value that is computed lies in memory: channels-last behind convolutions and before those of
-integers, the order in which its reader walks it where that is another one, row-major otherwise. Lowering asks for it;
-inputs, outputs and state are row-major always.
+`orders` says how each value that is computed lies in memory: as `ordered` says where costs were looked at (orders.py);
+else by rules: channels-last behind convolutions and before those of integers, the order in which its reader walks it
+where that is another one, row-major otherwise. Lowering asks for it; inputs, outputs and state are row-major always.
 """
 from __future__ import annotations
 
@@ -280,6 +280,9 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
     for node in function.nodes:
         for index, kind in enumerate(node.types):
             value, rank = Value(node, index), kind.rank
+            if node.op in ("ordered", "reorder"):
+                out[value] = node.attrs["order"]
+                continue
             if rank < 3 or node.op in VIEWS or PRIMITIVES[node.op].graphs:
                 continue
             order = wanted.get(value)
@@ -305,6 +308,10 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
     for node in reversed(function.nodes):
         value = Value(node)
         if len(node.types) != 1 or len(value.shape) < 3 or value in asked:
+            continue
+        said = next((u for u in users.get(value, ()) if u.op == "ordered"), None)
+        if said is not None:   # chosen by cost
+            asked[value] = said.attrs["order"]
             continue
         for user in users.get(value, ()):
             if user.op == "reshape":

@@ -75,6 +75,11 @@ def lower_extern_call(low: Items, node: Node) -> None:
             low.copy(low.known(v, stored), placement, label(node))
 
 
+def lower_reorder(low: Items, node: Node) -> None:
+    variables, index = low.vars.space(node.types[0].shape)
+    low.compute(node, variables, index, low.read(node.operands[0], index))
+
+
 def lower_reduce(low: Items, node: Node) -> None:
     v, x = Value(node), node.operands[0]
     axes, variables, index, inner, reduced = _reduced(low, node, node.attrs["axes"])
@@ -147,6 +152,6 @@ def lower_window_reduce(low: Items, node: Node) -> None:
 
 KERNELS: dict[str, Callable[[Items, Node], None]] = {
     "concat": lower_concat, "update_slice": lower_update_slice, "gather": lower_gather,
-    "extern_call": lower_extern_call,
+    "extern_call": lower_extern_call, "reorder": lower_reorder,
     "reduce": lower_reduce, "reduce_where": lower_reduce_where, "arg_reduce": lower_arg_reduce,
     "window_reduce": lower_window_reduce}

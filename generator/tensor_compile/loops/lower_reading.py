@@ -117,8 +117,13 @@ def _broadcast(v: Value, index: Index) -> Index:
     return tuple(ZERO if n == 1 else index[a] for a, n in zip(v.node.attrs["axes"], source.shape, strict=True))
 
 
+def _ordered(v: Value, index: Index) -> Index:
+    return index
+
+
 _PLACES: dict[str, Callable[[Value, Index], Index]] = {
-    "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse, "broadcast": _broadcast}
+    "ordered": _ordered, "reshape": _reshape, "transpose": _transpose, "slice": _slice, "reverse": _reverse,
+    "broadcast": _broadcast}
 
 
 def viewed(v: Value, index: Index) -> tuple[Value, Index] | None:

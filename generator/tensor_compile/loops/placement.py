@@ -126,7 +126,7 @@ def trace(v: Value) -> tuple[Value, Callable[[Index], Index]]:
         for node in reversed(steps):
             if node.op == "transpose":
                 index = tuple(index[p] for p in node.attrs["perm"])
-            else:
+            elif node.op == "reshape":
                 index = reshaped(index, node.operands[0].shape, node.types[0].shape)
         return index
     return base, at
@@ -135,7 +135,7 @@ def trace(v: Value) -> tuple[Value, Callable[[Index], Index]]:
 def _views(v: Value) -> Iterator[Value]:
     """v, what it is a reshape or transpose of, and so on to the first that is none."""
     yield v
-    while v.node.op in ("reshape", "transpose"):
+    while v.node.op in ("reshape", "transpose", "ordered"):
         v = v.node.operands[0]
         yield v
 

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What physical orders cost, in cycles of one thread: reading a value that lies in some order, making one, copying it.
+
+Costs are what an order costs more than the best one would: a kernel that reads and writes in the order in which it
+walks costs nothing here. What products cost more is asked of the cost model of contractions (`Price`); everything
+else is counted in elements that a kernel meets in another order than its own, and a copy in bytes at the pace of the
+cache, or of the memory, that holds them.
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Callable
+
+from ..graph.dtypes import DTYPES
+from ..graph.ir import Node, Value
+from ..graph.table import is_elementwise, lowering_of
+from ..symbolic import ONE, Expr
+from ..symbolic.typical import typical
+from ..target import Target
+
+Order = tuple[int, ...]
+# (packed convolution, order of its first operand) -> modelled cycles
+Price = Callable[[Node, Order], float]
+
+TURNED = 1.0     # cycles an element of a kernel that reads, or stores, across the order in which it walks
+TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
+STARTED = 1000   # cycles of one kernel more
+DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
+NEAR, FAR = 32, 10       # bytes a cycle within the second cache, and beyond it
+
+
+def last_order(rank: int) -> Order:
+    """Channels last: of [n, c, spatial...]."""
+    return (0, *range(2, rank), 1)
+
+
+def dense(order: Order, shape: tuple[Expr, ...]) -> Order:
+    """Without the dims of one element, which lie anywhere."""
+    return tuple(d for d in order if shape[d] != ONE)
+
+
+# -- views ----------------------------------------------------------------------------------------------------------
+def seen(v: Value, order: Order) -> Order | None:
+    """How the elements of a view lie where what it is a view of lies in `order`: the dims of the view from slowest to
+    fastest, those of one element left out. None where the index is taken apart by divisions."""
+    if lowering_of(v.node.op) != "view":
+        return dense(order, v.shape)
+    source = v.node.operands[0]
+    inner = seen(source, order)
+    if inner is None:
+        return None
+    attrs = v.node.attrs
+    if v.node.op == "transpose":
+        return tuple(attrs["perm"].index(d) for d in inner)
+    if v.node.op == "broadcast":
+        return tuple(attrs["axes"][d] for d in inner if source.shape[d] == v.shape[attrs["axes"][d]])
+    if v.node.op == "reshape":
+        return _reshaped(source.shape, v.shape, inner)
+    return dense(inner, v.shape)
+
+
+def _reshaped(before: tuple[Expr, ...], after: tuple[Expr, ...], order: Order) -> Order | None:
+    """The order of dims behind a reshape: those that become one must follow one another."""
+    groups = _groups(before, after)
+    if groups is None:
+        return None
+    place = {d: i for i, d in enumerate(order)}
+    kept = [([place[d] for d in old if d in place], new) for old, new in groups]   # others are repeated elements
+    out: list[int] = []
+    for at, new in sorted((at, new) for at, new in kept if at):
+        if at != list(range(at[0], at[0] + len(at))):
+            return None
+        out += new
+    return tuple(out)
+
+
+def _groups(before: tuple[Expr, ...], after: tuple[Expr, ...]) -> list[tuple[list[int], list[int]]] | None:
+    """Dims of more than one element that a reshape makes of one another: of equal products, as few as can be."""
+    old = [d for d in range(len(before)) if before[d] != ONE]
+    new = [d for d in range(len(after)) if after[d] != ONE]
+    found: list[tuple[list[int], list[int]]] = []
+    i = j = 0
+    while i < len(old) and j < len(new):
+        taken, made = [old[i]], [new[j]]
+        left, right = before[old[i]], after[new[j]]
+        i, j = i + 1, j + 1
+        while left != right:
+            if typical(left) <= typical(right) and i < len(old):
+                taken.append(old[i])
+                left, i = left * before[old[i]], i + 1
+            elif j < len(new):
+                made.append(new[j])
+                right, j = right * after[new[j]], j + 1
+            else:
+                return None
+        found.append((taken, made))
+    return found if i == len(old) and j == len(new) else None
+
+
+def base_of(v: Value) -> Value:
+    """What a view is a view of."""
+    while lowering_of(v.node.op) == "view":
+        v = v.node.operands[0]
+    return v
+
+
+# -- costs ----------------------------------------------------------------------------------------------------------
+@dataclass(slots=True)
+class Costs:
+    """price: of convolutions; found: what was asked of it."""
+
+    target: Target
+    price: Price
+    found: dict[tuple[Node, Order], float] = field(default_factory=dict)
+
+    def copy(self, v: Value) -> float:
+        """Of a value into another order: a read, a write and what the write fetches first."""
+        count = elements(v)
+        size = count * DTYPES[v.dtype].bytes
+        pace: float = NEAR if size <= self.target.l2 // 4 else FAR
+        if self.target.clock and self.target.bandwidth and 2 * size > self.target.l3:
+            pace = min(pace, self.target.bandwidth / self.target.clock)
+        return DEAR * (STARTED + TURNED * count + 3 * size / pace)
+
+    def make(self, node: Node, order: Order) -> float:
+        """Of a node that stores what it computes in this order."""
+        v = Value(node)
+        lies = dense(order, v.shape)
+        turned = _panels(node) and lies and lies[-1] != 1 and v.shape[1] != ONE
+        return TURNED * elements(v) if turned else 0.0
+
+    def read(self, node: Node, position: int, order: Order, result: Order) -> float:
+        """Of operand `position` of a node, a view of what lies in `order`. result: how what the node makes lies."""
+        x, v = node.operands[position], Value(node)
+        lies = seen(x, order)
+        if lies is None:
+            return TORN * elements(x)
+        if not lies:
+            return 0.0
+        if _panels(node):
+            return self.convolved(node, lies) if position == 0 else 0.0
+        if across(node):
+            own = dense(result, v.shape)
+            return 0.0 if not own or lies[-1] == own[-1] else TURNED * elements(x)
+        if node.op in ("reduce", "reduce_where", "arg_reduce"):
+            return 0.0
+        if node.op in ("dot", "packed_dot", "dot_where"):
+            return 0.0 if position == 0 or lies == tuple(sorted(lies)) else TURNED * elements(x)
+        return 0.0 if lies == tuple(sorted(lies)) else TURNED * elements(x)
+
+    def convolved(self, node: Node, lies: Order) -> float:
+        """More than with channels last."""
+        rank = len(node.operands[0].shape)
+        if lies[-1] == 1:
+            return 0.0
+        plain, last = self.asked(node, tuple(range(rank))), self.asked(node, last_order(rank))
+        return max(0.0, plain - last)
+
+    def asked(self, node: Node, order: Order) -> float:
+        if (node, order) not in self.found:
+            self.found[node, order] = self.price(node, order)
+        return self.found[node, order]
+
+
+def across(node: Node) -> bool:
+    """It walks what it reads as it walks what it makes."""
+    return is_elementwise(node.op) or node.op in ("window_reduce", "concat", "convolution", "reorder") \
+        or node.op == "packed_convolution" and not _panels(node)
+
+
+def _panels(node: Node) -> bool:
+    return node.op == "packed_convolution" and bool(node.attrs["panel"])
+
+
+def elements(v: Value) -> int:
+    return max(1, typical(v.type.elements))
+
+

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Physical orders by cost: the search against all choices, what it decides, and equal bits whatever it decides."""
+from __future__ import annotations
+
+import itertools
+import random
+from dataclasses import replace
+
+from harness import TARGET, _difference, module_of, random_tensor
+from oracle import programs
+from oracle.graph import Run
+from tap import done, equal, ok
+from tensor_compile.emit.order_price import price_of
+from tensor_compile.graph.text import print_function
+from tensor_compile.graph.verify import verify
+from tensor_compile.loops import fuse, layout, lower, orders, plan, schedule, verify_loops
+from tensor_compile.loops.order_costs import Costs
+
+# -- the search -------------------------------------------------------------------------------------------------------
+rng = random.Random(5)
+for number in range(60):
+    counts = [rng.randint(1, 4) for _ in range(rng.randint(1, 7))]
+    terms = []
+    for _ in range(rng.randint(1, 10)):
+        scope = tuple(sorted(rng.sample(range(len(counts)), min(len(counts), rng.randint(1, 3)))))
+        terms.append((scope, {at: float(rng.randint(0, 9))
+                              for at in itertools.product(*(range(counts[v]) for v in scope))}))
+
+    def total(point: tuple[int, ...]) -> float:
+        return sum(table[tuple(point[v] for v in scope)] for scope, table in terms)
+
+    best = min(total(point) for point in itertools.product(*map(range, counts)))
+    found, kept = orders.least(counts, terms)
+    equal((total(tuple(found)), kept), (best, 0), f"sum {number}: the least of all choices")
+
+dense = [((a, b), {at: float(rng.randint(0, 9)) for at in itertools.product(range(3), repeat=2)})
+         for a, b in itertools.combinations(range(14), 2)]
+found, kept = orders.least([3] * 14, dense)
+ok(kept and all(0 <= c < 3 for c in found), "where every set meets every other one, some keep what rules gave them")
+equal(orders.least([3] * 14, dense), (found, kept), "the same again")
+
+# -- decisions --------------------------------------------------------------------------------------------------------
+CONV = "stride=[1, 1], low=[0, 0], high=[0, 0], dilation=[1, 1], groups=1"
+HEAD = """function f(%0 "x" : f32[1,16,30,30] loc("m.c":1)) entry {
+%1 = weight() {name="w"} : f32[16,16,1,1]
+%2 = convolution(%0, %1) {CONV} : f32[1,16,30,30]
+""".replace("CONV", CONV)
+JOINED = HEAD + """%3 = reshape(%2) {shape=[1, 16, 900]} : f32[1,16,900]
+%4 = reduce(%3) {op=sum, axes=[2], order=lanes} : f32[1,16]
+%5 = convolution(%2, %1) {CONV} : f32[1,16,30,30]
+%6 = reduce(%5) {op=max, axes=[1], order=free} : f32[1,30,30]
+return "y" %4
+return "z" %6
+}""".replace("CONV", CONV)
+TORN = HEAD + """%3 = reshape(%2) {shape=[1, 14400]} : f32[1,14400]
+%4 = reduce(%3) {op=sum, axes=[1], order=lanes} : f32[1]
+%5 = convolution(%2, %1) {CONV} : f32[1,16,30,30]
+%6 = reduce(%5) {op=max, axes=[1], order=free} : f32[1,30,30]
+return "y" %4
+return "z" %6
+}""".replace("CONV", CONV)
+ADDED = HEAD + """%3 = weight() {name="c"} : f32[1,16,30,30]
+%4 = add(%2, %3) : f32[1,16,30,30]
+%5 = convolution(%4, %1) {CONV} : f32[1,16,30,30]
+%6 = reduce(%5) {op=max, axes=[1], order=free} : f32[1,30,30]
+return "z" %6
+}""".replace("CONV", CONV)
+WEIGHTS = (("w", "f32[16,16,1,1]"), ("c", "f32[1,16,30,30]"))
+
+
+class Drawn(Costs):
+    """Costs that mean nothing: any order may be chosen anywhere."""
+
+    def draw(self, *of: object) -> float:
+        return random.Random(f"{self.seed} {of}").random()
+
+    def copy(self, v) -> float:
+        return self.draw("copy", v.shape) / 4
+
+    def make(self, node, order) -> float:
+        return self.draw("make", node.op, node.types, order)
+
+    def read(self, node, position, order, result) -> float:
+        return self.draw("read", node.op, node.types, position, order, result)
+
+
+def told(body: str, costs: Costs | None = None):
+    module = module_of(body, dims=(), weights=WEIGHTS)
+    (function,) = module.entries
+    laid = layout.apply(function, TARGET)
+    made, chosen = orders.apply(laid, costs or Costs(TARGET, price_of(TARGET.with_isas(("avx512",)))))
+    verify(replace(module, functions={"f": made}))
+    return module, made, chosen
+
+
+_, made, chosen = told(JOINED)
+ok("ordered" in print_function(made) and "order=[0, 2, 3, 1]" in print_function(made) and chosen.ordered == 1
+   and chosen.after < chosen.before, "a reshape that joins height and width leaves channels last")
+_, made, chosen = told(TORN)
+ok("order=[0, 2, 3, 1]" not in print_function(made), "one that joins channels, too, does not")
+_, made, chosen = told(ADDED)
+ok("perm=[0, 3, 1, 2]" in print_function(made) and chosen.ordered >= 1, "a constant is turned when the model is built")
+_, made, chosen = told(HEAD + 'return "y" %2\n}')
+ok(chosen.after <= chosen.before and not chosen.copied, "one convolution between an input and an output stays")
+
+
+# -- bits -------------------------------------------------------------------------------------------------------------
+def small(body: str) -> str:
+    for old, new in (("14400", "36"), ("900", "9"), ("30", "3"), ("16", "4")):
+        body = body.replace(old, new)
+    return body
+
+
+WEIGHTS = tuple((n, small(t)) for n, t in WEIGHTS)
+seen = set()
+for body in (JOINED, TORN, ADDED):
+    for seed in range(8):
+        costs = Drawn(TARGET, lambda node, order: 0.0)
+        costs.seed = seed
+        module, made, chosen = told(small(body), costs)
+        seen |= {word for word in ("ordered(", "reorder(") if word in print_function(made)}
+        function = module.functions["f"]
+        lowered = lower.lower(made, replace(module, functions={"f": made}), TARGET)
+        joined = fuse.fuse(lowered)
+        program = plan.plan(schedule.schedule(joined, TARGET), TARGET)
+        for form in (lowered, joined, program):
+            verify_loops.verify(form)
+        rng = random.Random(seed)
+        inputs = [random_tensor(rng, "f32", tuple(d.value for d in p.types[0].shape), True)
+                  for p in function.parameters]
+        weights = {n: random_tensor(rng, "f32", tuple(d.value for d in w.type.shape), False)
+                   for n, w in module.weights.items()}
+        values = {"x": list(inputs[0].data)} | {n: list(t.data) for n, t in weights.items()}
+        programs.run(program, {}, values, seed % 2 == 1)
+        wanted = Run(module, {}, weights, {}).results(function, inputs, "")
+        equal([_difference(n, t, values[n]) for (n, _, _), t in zip(function.results, wanted, strict=True)],
+              [""] * len(wanted), f"drawn orders {seed}: equal bits")
+equal(seen, {"ordered(", "reorder("}, "orders and copies were among them")
+done()
