@@ -22,7 +22,7 @@ from importlib import util
 from tap import done, skip
 from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.emit import cuda_kernels
-from tensor_compile.emit.cuda_half import emit_half
+from tensor_compile.emit.cuda_half import emit_half, is_lined
 from tensor_compile.emit.kernels import PLACE, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
@@ -154,13 +154,19 @@ def lines_of_terms() -> list[Case]:
             Case("in blocks that stay, two sums", given(forms.sums(300, 200, 136, 2, 1)), {}),
             Case("in blocks that stay, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {}),
             Case("in blocks that stay, three groups", given(forms.matmul(650, 456, 328, panel=1, residual=True)), {}),
-            Case("in blocks that stay, three groups, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {})]
+            Case("in blocks that stay, three groups, columns apart", given(forms.matmul(400, 201, 72, panel=1)), {}),
+            Case("in blocks that stay, rows that begin anywhere",
+                 given(forms.matmul(150, 401, 72, panel=1, bias=False)), {}),
+            Case("in blocks that stay, three groups, rows that begin anywhere",
+                 given(forms.matmul(200, 203, 72, panel=1, bias=False)), {})]
     bulk_tiles = (HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
                   HalfTile(128, 256, 16, 256, 85, wgmma=True, bulk=True),
                   HalfTile(128, 192, 16, 192, 85, wgmma=True, bulk=True),
                   HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
                   HalfTile(128, 128, 16, 128, 85, wgmma=True, bulk=True),
                   HalfTile(192, 192, 16, 192, 85, wgmma=True, bulk=True, staging=False),
+                  HalfTile(192, 192, 16, 192, 85, wgmma=True, bulk=True),
+                  HalfTile(128, 256, 16, 256, 85, wgmma=True, bulk=True),
                   HalfTile(192, 192, 16, 192, 85, wgmma=True, bulk=True))
     out = []
     for form, cases, chosen in (("few rows", few, ()), ("split", split, tiles), ("bulk copies", bulk + stay,
@@ -172,6 +178,7 @@ def lines_of_terms() -> list[Case]:
             out.append(replace(case, kernel=kernel, name=f"{form}: {case.name}, {dtype}", units=units,
                                tile=chosen[i] if chosen else None))
             assert form != "bulk copies" or tensor_maps(kernel, chosen[i]), case.name
+            assert is_lined(kernel.contractions[0]) == ("begin anywhere" in case.name), case.name
             if chosen and chosen[i].bulk:
                 out.append(replace(out[-1], name=f"{out[-1].name}, portable", portable=True))
     return out

@@ -10,8 +10,8 @@ from typing import Any
 from ..loops import wide
 from ..loops.bulk_copies import BulkCopy, bulk_copies, tensor_maps
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.scalar_ir import Load, Scalar
-from ..loops.scalars import walk
+from ..loops.scalar_ir import Load, Reduction, Scalar
+from ..loops.scalars import point_number, symbols_of, walk
 from ..loops.schedule_half import HalfTile, is_wide
 from ..symbolic import Expr, Sym, divisor_of
 from . import cuda_vectors
@@ -49,6 +49,19 @@ def _eights(e: Expr) -> bool:
     return divisor_of(e) % 8 == 0
 
 
+def is_lined(kernel: ContractionKernel) -> bool:
+    """Whether there is one result of 16 bits, of the sum alone, whose rows begin anywhere: columns are neighbours, but a
+    vector of eight need not be aligned."""
+    if is_wide(kernel) or len(kernel.stores) != 1 or len(kernel.b) != 1 or kernel.where is not None:
+        return False
+    (store,) = kernel.stores
+    address = {b.name: b for b in kernel.params}[store.buffer].address(store.index)
+    return store.value.dtype in ("bf16", "f16") and not store.dynamic \
+        and not any(isinstance(x, (Load, Reduction)) for x in walk(store.value)) \
+        and not {*kernel.batch, *kernel.m, *kernel.n} & symbols_of(store.value) \
+        and address - address.substitute({s: 0 for s in kernel.n}) == point_number(kernel.n)
+
+
 class _Part(Part):
     def __init__(self, kernel: ContractionKernel, tile: HalfTile, dtype: str, copies: list[BulkCopy | None],
                  maps: list[BulkCopy]):
@@ -79,6 +92,7 @@ class _Part(Part):
         e.open(kernel.batch + kernel.m)
         epilogue = self.epilogue()
         epilogue = [*e.scopes.pop().lines, *epilogue]
+        lined = is_lined(kernel)
         turned = int(self.turned)
         return {**self.mapped(), **self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
                 "turned": self.turned,
@@ -86,7 +100,16 @@ class _Part(Part):
                 "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue), "wide": self.wide,
                 "arrays": "\n".join(self.arrays), "fetch": "\n".join(self.fetch),
                 "column_arrays": "\n".join(self.column_arrays), "fetch_columns": "\n".join(self.fetch_columns),
-                "batch_text": self.points(kernel.batch)}
+                "batch_text": self.points(kernel.batch), "lined": lined, **(self.line() if lined else {})}
+
+    def line(self) -> dict[str, str]:
+        """Results of a row: where they begin, and how one is made of its sum."""
+        (store,), e = self.kernel.stores, self.e
+        e.open(self.kernel.batch + self.kernel.m)
+        start = e.index(e.address(store.buffer, store.index).substitute({s: 0 for s in self.kernel.n}))
+        text = e.value(store.value).text
+        return {"value": "\n".join(e.scopes.pop().lines), "value_text": text, "line_start": f"({start})",
+                "line_pointer": e.pointers[store.buffer]}
 
     def mapped(self) -> dict[str, Any]:
         """What the bulk copy engine brings, and what threads do beside it."""
