@@ -88,7 +88,7 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
         "key_text_within": "number" if whole else "number < key_size ? number : key_size - 1",
         "zeros": kernel.zeros, "positions": positions_header(kernel),
         "depth": tile.depth, "columns": tile.columns, "narrow": dtype, "split": tile.split, "clustered": tile.split > 1,
-        "shares": tile.shares, "combined": tile.split * tile.shares > 1,
+        "shares": tile.shares, "combined": tile.split * tile.shares > 1, "both": tile.split > 1 and tile.shares > 1,
         **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
 

@@ -13,7 +13,8 @@ from .schedule_half import MULTIPROCESSORS, TERMS
 WARPS = 4            # of a block, all of which copy
 WARP_QUERIES = 16
 KEYS = 64            # of a block at a time
-MOST_KEYS = 128      # the same, where four warps multiply as a group and no mask leaves keys out
+MOST_KEYS = 128      # the same, where four warps multiply as a group and no mask leaves keys out,
+MANY_KEYS = 512      # or one leaves out those behind a query and there are so many
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +70,8 @@ def tile(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
     if grouped and small and split == 1 and kernel.limit is None and extent(kernel.key).is_const:
         each = -(-keys // -(-keys // MOST_KEYS))
         at_a_time = -(-each // WARP_QUERIES) * WARP_QUERIES
+    elif grouped and small and kernel.limit is not None and keys >= MANY_KEYS:
+        at_a_time = MOST_KEYS
     crowded = blocks > 3 * MULTIPROCESSORS and small
     return AttentionTile(queries, at_a_time, depth, columns, split, grouped,
                          (4 if at_a_time <= KEYS else 3) if crowded else 1)
