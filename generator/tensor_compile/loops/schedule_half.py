@@ -31,6 +31,7 @@ MULTIPLIED = 2048          # a cycle, by a multiprocessor's matrix units
 JOINED = {2: 3500, 4: 3000, 8: 7000}   # cycles that so many blocks of a cluster cost: to start, to wait for each other
 BULK_JOINED = {2: 540, 4: 620, 8: 7000}
 FEWEST_PIECES = 3          # of a block of a cluster
+ENOUGH_STAGES = 6          # more of them than these leave the next kernel less room to begin early
 FUNCTIONS = ("erf", "exp", "tanh", "log", "sin", "cos", "pow")
 JOIN_BYTES = 8             # a cycle that a multiprocessor reads of others' shared memory
 
@@ -40,8 +41,9 @@ class HalfTile:
     """rows x columns results of a block, height x width of them a warp. slices: groups of warps that share a tile,
     each with some terms of a piece. wgmma: four warps have 64 rows of it; height is 16 for them, which is what a warp
     holds. efficiency: of full matrix units, in percent. split: blocks of a cluster that share a tile, each with some
-    pieces. bulk: a warp brings pieces for the others, in blocks that stay (contraction_bulk.cu.in). staging: such a
-    block has room in shared memory for sums on their way out."""
+    pieces. alone: a block has its multiprocessor's shared memory for itself, as there are no more blocks than
+    multiprocessors. bulk: a warp brings pieces for the others, in blocks that stay (contraction_bulk.cu.in). staging:
+    such a block has room in shared memory for sums on their way out."""
 
     rows: int
     columns: int
@@ -51,6 +53,7 @@ class HalfTile:
     slices: int = 1
     wgmma: bool = False
     split: int = 1
+    alone: bool = False
     bulk: bool = False
     staging: bool = True
 
@@ -72,7 +75,9 @@ class HalfTile:
     def bulk_efficiency(self) -> int:
         """Where nothing but the matrix units has to be waited for."""
         results = self.rows * self.columns
-        return 100 if results >= 128 * 192 or self.bulk else 63 if results >= 128 * 128 else 57
+        if results >= 128 * 192 or self.bulk:
+            return 100
+        return 63 if results >= 128 * 128 else 57 if self.columns >= 128 else 50
 
     @property
     def sums(self) -> int:
@@ -87,7 +92,7 @@ class HalfTile:
         if self.bulk:
             return min(8, (MOST_SHARED_BULK - 2 * BARRIER_BYTES - self.staged(operands)) // self.piece_bytes(operands))
         room = 112 * 1024 if self.wgmma else MOST_SHARED // 2 if self.sums < 64 and self.threads <= 256 else MOST_SHARED
-        if self.wgmma and 2 * self.sums * operands > 128:
+        if self.wgmma and (self.alone or 2 * self.sums * operands > 128):
             room = MOST_SHARED_90
         least = 3 if self.wgmma else 2
         return max(least, min(8, room // self.piece_bytes(operands)))
@@ -139,6 +144,8 @@ def candidates(kernel: ContractionKernel | GroupedContractionKernel, sums: int, 
     pieces = max(-(-usual(part.k) // TERMS) for part in kernel.contractions)
     found += [replace(t, split=split) for split in JOINED for t in found
               if t.wgmma and pieces >= split * FEWEST_PIECES]
+    found = [replace(t, alone=True) if t.wgmma and t.stages(sums) < ENOUGH_STAGES and
+             _work(kernel, t).tiles * t.split <= _room(t) else t for t in found]
     if wgmma and all(bulk):
         wide = all(is_wide(part) for part in kernel.contractions)
         found += [tile for tile in (replace(t, staging=not wide) for t in BULK_TILES)
