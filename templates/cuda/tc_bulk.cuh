@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * The bulk copy engine (compute capability 9.0): one thread asks for a piece of an operand that a tensor map describes,
- * and a barrier in shared memory tells when all bytes that it was told of are there. Such a barrier counts phases; who
- * waits says the parity of the phase.
+ * and a barrier in shared memory tells when all of it is there.
  */
 #ifndef TC_BULK_CUH
 #define TC_BULK_CUH
 
+#include "tc_barrier.cuh"
 #include "tc_half.cuh"
 
 struct __align__(64) tc_tensor_map {
@@ -23,31 +23,6 @@ template <int MAPS, int POINTERS, int DIMS> struct tc_mapped_arguments {
 #ifdef TC_WGMMA
 #ifdef __CUDACC__
 
-__device__ inline void tc_full_init(uint64_t *full, int arrivals)
-{
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(tc_shared(full)), "r"(arrivals) : "memory");
-}
-
-/* Behind the last init, by the thread that made them. */
-__device__ inline void tc_full_publish()
-{
-    asm volatile("fence.mbarrier_init.release.cluster;\nfence.proxy.async.shared::cta;" ::: "memory");
-}
-
-/* An arrival; the phase ends when so many bytes have come, too. */
-__device__ inline void tc_full_expect(uint64_t *full, int bytes)
-{
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(tc_shared(full)), "r"(bytes) : "memory");
-}
-
-__device__ inline void tc_full_wait(uint64_t *full, int parity)
-{
-    asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra AGAIN;\n}" ::"r"(
-                     tc_shared(full)),
-                 "r"(parity)
-                 : "memory");
-}
-
 /* A map that copies will ask for. */
 __device__ inline void tc_map_soon(const tc_tensor_map &map)
 {
@@ -61,12 +36,6 @@ __device__ inline void tc_bulk_copy(void *to, const tc_tensor_map &map, int term
                      tc_shared(to)),
                  "l"(&map), "r"(term), "r"(line), "r"(tc_shared(full))
                  : "memory");
-}
-
-/* The thread's group has done with what `empty` tells of. Nothing that it wrote has to be seen by then. */
-__device__ inline void tc_empty_arrive(uint64_t *empty)
-{
-    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(tc_shared(empty)) : "memory");
 }
 
 /* A group of four warps gives registers back, or takes some of those: each thread has N of them then. */
@@ -88,11 +57,7 @@ template <int N> __device__ inline void tc_wgmma_done(int)
 
 #else /* the emulation of the tests */
 
-#define tc_full_init emulated_barrier_init
-#define tc_full_publish() ((void)0)
 #define tc_map_soon(map) ((void)0)
-#define tc_full_expect emulated_expect
-#define tc_full_wait emulated_full_wait
 #define tc_bulk_copy(to, map, term, line, full)                                                                        \
     emulated_bulk_copy((unsigned char *)(to), (map).words, term, line, full, tc_half_place)
 template <int N> inline void tc_fewer_registers()
@@ -107,8 +72,6 @@ template <int N> inline void tc_wgmma_done(int group)
 {
     emulated_group_barrier(group);
 }
-
-#define tc_empty_arrive emulated_arrive
 
 #endif
 

@@ -28,6 +28,7 @@ from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
+from tensor_compile.loops.line_tiles import LineTile, come_in_lines
 from tensor_compile.loops.loop_ir import Kernel
 from tensor_compile.loops.narrow import Change, rounded
 from tensor_compile.loops.schedule_cuda import Tile, Units
@@ -90,6 +91,24 @@ def in_tiles() -> list[Case]:
              48: replace(forms.matmul(65, 90, 33, panel=0), shape=Tile(64, 48, 16, 4, 6)),
              32: replace(forms.siblings(20, 40, (100, 50)), shape=Tile(32, 96, 16, 4, 6))}
     return [Case(f"tiles, {name}", kernel, {}) for name, kernel in found.items()]
+
+
+def in_lines() -> list[Case]:
+    """Exact contractions whose operands the bulk copy engine brings."""
+    forms = module("kernels")
+    m = forms.dim("m")
+    found = {"residual": (forms.matmul(33, 70, 256, residual=True), LineTile(16, 48, 32, 2, 6)),
+             "rows that dims decide": (forms.matmul(sym(m), 40, 256), LineTile(16, 48, 64, 4, 2, ahead=True)),
+             "panels in two tiles": (forms.matmul(40, 170, 256), LineTile(32, 72, 32, 4, 6)),
+             "in place": (forms.matmul(20, 100, 320, panel=0), LineTile(32, 96, 32, 8, 4, ahead=True)),
+             "in place, batched": (forms.matmul(17, 40, 256, panel=0, batch=3), LineTile(48, 64, 32, 6, 4)),
+             "side by side": (forms.siblings(20, 256, (100, 50)), LineTile(64, 48, 32, 8, 4)),
+             "two sums": (forms.sums(20, 70, 256, 2), LineTile(16, 48, 32, 2, 4)),
+             "one left of nine": (forms.matmul(130, 80, 256), LineTile(128, 72, 32, 8, 9)),
+             "predicate": (forms.predicated(40, 68, 256), LineTile(48, 64, 32, 6, 4))}
+    return [Case(f"lines, {name}", replace(kernel, shape=tile), {m: 21} if kernel.dims else {}, extreme=name == "predicate",
+                 units=Units("f32", True, True))
+            for name, (kernel, tile) in found.items() if come_in_lines(kernel) or sys.exit(f"{name}: no lines")]
 
 
 def nests() -> list[Case]:
@@ -202,7 +221,7 @@ if cxx is None:
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     rows, plain, declared = [], {}, {}
-    cases = [*nests(), *contractions(), *in_tiles(), *on_matrix_units(), *lines_of_terms()]
+    cases = [*nests(), *contractions(), *in_tiles(), *in_lines(), *on_matrix_units(), *lines_of_terms()]
     for i, case in enumerate(c for c in cases if not sys.argv[1:] or any(word in c.name for word in sys.argv[1:])):
         kernel = case.kernel
         cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)
@@ -231,7 +250,7 @@ with tempfile.TemporaryDirectory() as place:
         extreme = str(case.extreme).lower()
         rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {launch.threads}, {launch.cluster}, '
                     f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {len(found)}, maps{i}, {case.below}, {extreme}, "
-                    f"{str(case.units != schedule_cuda.EXACT).lower()}}},")
+                    f"{str(case.units.precision != 'f32').lower()}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")

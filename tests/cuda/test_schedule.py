@@ -23,7 +23,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile.cuda_target import FLAGS, Cuda
 from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.cuda_kernels import emit_kernel
-from tensor_compile.loops import schedule_cuda, schedule_half
+from tensor_compile.loops import line_tiles, schedule_cuda, schedule_half
 from tensor_compile.loops.grouped_contractions import MOST_SUMS
 from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Reduction
 from tensor_compile.symbolic import Sym, ZERO, const, sym
@@ -56,7 +56,8 @@ for nest in NESTS:
 for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
     for name, found, most in (("", schedule_cuda.fitting(sums), 99), (" in tf32", schedule_cuda.matrix_tiles(sums), 99),
                               (" of 16 bits", schedule_half.fitting(sums, False), 99),
-                              (" of 16 bits, wgmma", schedule_half.fitting(sums, True), 227)):
+                              (" of 16 bits, wgmma", schedule_half.fitting(sums, True), 227),
+                              (" in lines", line_tiles.fitting(sums), 227)):
         taken = max((tile.shared(sums) for tile in found), default=0)
         ok(found and taken <= most * 1024,
            f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
@@ -90,6 +91,12 @@ for name, value in (("an element", Load("t", "f32", (ZERO,))),
         text = emit_half(kernel, "k", "bf16", tile) if tile else emit_kernel(kernel, schedule_cuda.Units("bf16")).text
         ok(text.index("tc_begin_wait();") < text.index("p2["),
            f"{name}, {'in blocks that stay' if tile else 'few rows'}")
+
+# So are what comes in lines and is no constant, and what is added to sums.
+kernel = replace(forms.matmul(33, 70, 96, residual=True), shape=line_tiles.TILES[0])
+text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
+ok(text.index("tc_begin_wait();") < text.index("first_operand(again)") and
+   text.rindex("tc_begin_wait();") < text.index("= p3["), "lines and residuals")
 
 # Kernels with operands of 32 bits do not let the next one begin beside them.
 exact = forms.matmul(128, 128, 1024, panel=1, bias=False)

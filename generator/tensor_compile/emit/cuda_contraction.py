@@ -12,13 +12,16 @@ from typing import Any
 
 from ..loops import schedule_cuda
 from ..loops.few_rows import FewRows
+from ..loops.line_tiles import LineTile
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import EXACT, Tile, Units
 from ..loops.schedule_half import HalfTile
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .contraction import whole
+from .cuda_epilogue import epilogue
 from .cuda_few import emit_few
 from .cuda_half import emit_half
+from .cuda_lines import emit_lines
 from .cuda_part import Part, Split, kernel_texts, split
 from .scalar import extent, indent
 from .template import expand_file
@@ -30,6 +33,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
         return emit_half(kernel, symbol, units.precision, tile)
     if isinstance(tile, FewRows):
         return emit_few(kernel, symbol, units.precision, tile)
+    if isinstance(tile, LineTile):
+        return emit_lines(kernel, symbol, tile)
     parts = [_Part(part, tile).fields() for part in whole(kernel)]
     sums = max(len(part["sums"]) for part in parts)
     return expand_file("cuda/contraction_mma.cu.in" if tile.matrix else "cuda/contraction.cu.in", {
@@ -65,14 +70,21 @@ class _Part(Part):
         self.bring_b()
 
     def fields(self) -> dict[str, Any]:
+        kernel, tile = self.kernel, self.tile
+        after = {"epilogue": self.stored()} if tile.matrix else \
+            {"after": epilogue(self, tile.rows, tile.columns, tile.height, tile.width)}
+        return {**self.texts(), **{name: "\n".join(lines) for name, lines in after.items()},
+                "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
+                "sums": [{"i": i} for i in range(len(kernel.b))],
+                "batch_text": self.points(kernel.batch)}
+
+    def stored(self) -> list[str]:
+        """Statements of one point, whose sums are known."""
         e, kernel = self.e, self.kernel
         e.open(kernel.batch + kernel.m + kernel.n)
         self.repair("sum0")
         e.stores(kernel.stores)
-        epilogue = e.scopes.pop().lines
-        return {**self.texts(), "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
-                "sums": [{"i": i} for i in range(len(kernel.b))], "epilogue": "\n".join(epilogue),
-                "batch_text": self.points(kernel.batch)}
+        return e.scopes.pop().lines
 
     # -- the first operand: rows x terms -----------------------------------------------------------------------------
     def bring_a(self) -> None:

@@ -20,8 +20,9 @@ from typing import Mapping, TypeAlias
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
-from . import bulk_copies, few_rows, schedule_attention, schedule_half, wide
+from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, wide
 from .few_rows import FewRows
+from .line_tiles import LineTile
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, RowReduce, RowSort
 from .scalar_ir import Reduction
@@ -98,10 +99,12 @@ SUMS_OF_A_THREAD = 64   # registers that accumulators may take
 @dataclass(frozen=True, slots=True)
 class Units:
     """What contractions run on. precision: what they round their operands to; wgmma: every image with machine code is
-    for chips that have it."""
+    for chips that have it; lines: every image is for chips on which a warp brings operands for the
+    others (loops/line_tiles.py)."""
 
     precision: str = "f32"
     wgmma: bool = False
+    lines: bool = False
 
     @property
     def relaxed(self) -> bool:
@@ -110,11 +113,11 @@ class Units:
 
 
 EXACT = Units()
-Shape: TypeAlias = Tile | HalfTile | FewRows   # of a contraction
+Shape: TypeAlias = Tile | LineTile | HalfTile | FewRows   # of a contraction
 
 
 def units(target: Target) -> Units:
-    return Units(target.precision, set(target.isas) == {"sm_90a"})
+    return Units(target.precision, set(target.isas) == {"sm_90a"}, overlaps(target))
 
 
 def overlaps(target: Target) -> bool:
@@ -190,13 +193,14 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
     return Launch(points, 1, row_threads(kernel), scratch)
 
 
-def tiled(kernel: ContractionKernel | GroupedContractionKernel, shape: Tile | HalfTile) -> Launch:
+def tiled(kernel: ContractionKernel | GroupedContractionKernel, shape: Tile | LineTile | HalfTile) -> Launch:
     """Of a contraction in tiles of this shape."""
     operands = max(len(part.b) for part in kernel.contractions)
     split = shape.split if isinstance(shape, HalfTile) else 1
-    stay = isinstance(shape, HalfTile) and shape.bulk
+    at_most = MULTIPROCESSORS * shape.together if isinstance(shape, LineTile) else \
+        MULTIPROCESSORS if isinstance(shape, HalfTile) and shape.bulk else MOST_BLOCKS
     return Launch(sum((tiles(part, shape) for part in kernel.contractions), ZERO) * split, 1, shape.threads,
-                  shared=shape.shared(operands), cluster=split, at_most=MULTIPROCESSORS if stay else MOST_BLOCKS)
+                  shared=shape.shared(operands), cluster=split, at_most=at_most)
 
 
 def is_team(kernel: LoopNestKernel) -> bool:
@@ -310,14 +314,20 @@ def shapes(kernel: ContractionKernel | GroupedContractionKernel, units: Units = 
         return [*([few] if few else []),
                 *schedule_half.ranked(kernel, units.wgmma, bulk_copies.come_in_bulk(kernel))]
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
-    tiles = matrix_tiles(sums) if matrix else []
-    return [*sorted(tiles or fitting(sums), key=lambda t: estimate(kernel, t))]
+    if matrix and (tiles := matrix_tiles(sums)):
+        return [*sorted(tiles, key=lambda t: estimate(kernel, t))]
+    others = sorted(fitting(sums), key=lambda t: estimate(kernel, t))
+    lines = line_tiles.ranked(kernel, sums) if units.lines and units.precision == "f32" else []
+    return [*lines, *others] if lines and line_tiles.fills(kernel, lines[0]) else [*others, *lines]
 
 
 def shape_name(shape: Shape) -> str:
     """As a tuning lock has it; of the shapes of one kernel each has another."""
     if isinstance(shape, FewRows):
         return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}"
+    if isinstance(shape, LineTile):
+        return f"lines_{shape.rows}x{shape.columns}_{shape.height}x{shape.width}_k{shape.depth}_b{shape.together}" \
+               + "_a" * shape.ahead
     words = [f"{shape.rows}x{shape.columns}", f"{shape.height}x{shape.width}"]
     if isinstance(shape, Tile):
         return "_".join(["mma" if shape.matrix else "tile", *words, f"k{shape.depth}"])
@@ -369,7 +379,7 @@ def usual(variables: tuple[Sym, ...]) -> int:
     return high if low == high else min(USUAL_ROWS, high)
 
 
-def tiles(kernel: ContractionKernel, shape: Tile | HalfTile) -> Expr:
+def tiles(kernel: ContractionKernel, shape: Tile | LineTile | HalfTile) -> Expr:
     rows, columns = product(extent(s) for s in kernel.m), product(extent(s) for s in kernel.n)
     return product(extent(s) for s in kernel.batch) * ((rows + shape.rows - 1) // shape.rows) \
         * ((columns + shape.columns - 1) // shape.columns)
