@@ -44,7 +44,8 @@ class Access:
     width apart, for panels of 4).
     sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
-    (when `border_inner`) is free of them. in_place: b is not in panels. run: rows of the last variable of m.
+    (when `border_inner`) is free of them. in_place: b is not in panels. run: rows of the last
+    variable of m.
     Where the product has groups, a term is a group of them, and what is said of b counts words of one group: terms is
     the number of groups, `elements` that of the products, over which the loops go."""
 
@@ -66,6 +67,7 @@ class Access:
     product: Product
     elements: Expr
     run: Expr
+    m: tuple[Sym, ...]
 
     @property
     def row_stride_known(self) -> bool:
@@ -147,7 +149,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     return Access(rows, columns, terms, product(extent(s) for s in batch),
                   a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
                   border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0, kind,
-                  elements, extent(m[-1]) if m else const(1))
+                  elements, extent(m[-1]) if m else const(1), m)
 
 
 def _fits(loop: TermLoop) -> bool:

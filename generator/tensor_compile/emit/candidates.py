@@ -16,7 +16,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..loops.products import by_name
 from ..symbolic.typical import typical as size
 from ..target import Target
-from . import in_memory
+from . import in_memory, padding
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, \
     tile_step_cycles
@@ -251,6 +251,8 @@ class _Model:
             distance = 4 * size(access.inside[-1].b)
             if distance >= FAR and self.once < 32:
                 self.paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
+        # the part of the terms that a full tile computes: taps that lie in the padding are left out
+        self.part = padding.computed(access, schedule.mr) if in_memory.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
 
     def pace(self, width: int) -> int:
@@ -270,8 +272,8 @@ class _Model:
         step = tile_step_cycles(height, width) if self.form.tiles else \
             self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
-        time = _beside(self.k * step, stream) + 20 + 3 * registers
         schedule = self.schedule
+        time = _beside(self.k * step, stream) * (self.part if height == schedule.mr else 1.0) + 20 + 3 * registers
         if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
             # accumulators leave and come back, once a block
             blocks = -(-self.k // self.block)

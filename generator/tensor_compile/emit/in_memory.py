@@ -125,6 +125,12 @@ def steps(access: Access, schedule: Schedule) -> bool:
     return not ((schedule.packed_a or inner.a == 1) and (b_step if schedule.packed_b else inner.b) == PANEL)
 
 
+def skips_padding(access: Access, schedule: Schedule) -> bool:
+    """Taps that no row of a tile has are left out: what they add is zero."""
+    return bool(access.bounds) and not access.product.integer and (
+        access.border_inner or stands_alone(access, schedule) and not schedule.packed_a)
+
+
 def blocks(access: Access, schedule: Schedule) -> Blocks:
     return Blocks(access, schedule, tiles(access, schedule))
 
@@ -398,10 +404,22 @@ class _Emitter:
             out.append(f"const tc_index {names[loop.var]} = {f'{value} % ({self.text(loop.extent)})' if i else value};")
         return out
 
-    def in_blocks(self) -> dict[str, object]:
-        schedule, room = self.schedule, self.blocks.room
-        unit = self.blocks.tiles.unit
+    def edges(self, border: tuple[TermLoop, ...]) -> dict[str, object]:
+        """How the taps that may not exist are walked, and which of them do for row r."""
+        names = {loop.var: f"k{i}" for i, loop in enumerate(border)}
+        bounds = self.access.bounds
         return {
+            "border_taps": [{"var": names[loop.var], "extent": self.text(loop.extent)} for loop in border],
+            "border_bounds": [{"e": e, "term": self.text(b.term, names)} for e, b in enumerate(bounds)],
+            "border_inside": " | ".join(f"(t->bound[r][{e}] + term{e})" for e in range(len(bounds)))}
+
+    def in_blocks(self) -> dict[str, object]:
+        schedule, room, access = self.schedule, self.blocks.room, self.access
+        unit = self.blocks.tiles.unit
+        skips = skips_padding(access, schedule)
+        return {
+            **(self.edges(access.border[:-1]) if skips else {}), "skips": skips,
+            "border_terms": self.text(access.border[-1].extent),
             "a_room": room.packed_a, "sums_at": room.packed_a + room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
@@ -432,15 +450,13 @@ class _Emitter:
         assert lowest is not None and highest is not None, "how far terms in the padding reach is known"
         reach = lowest if lowest < 0 else highest
         return {
+            **(self.edges(border) if padded else {}), "skips": False,
             "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
             "inside_a": walk(inside, inside_names, "a"),
             "inside_b": f"tap * ({inner_terms}) * {unit}" if schedule.packed_b else walk(inside, inside_names, "b"),
-            "border_count": border_count, "border_taps": loops(border, border_names),
+            "border_count": border_count,
             "border_a": walk(border, border_names, "a"), "border_b": walk(border, border_names, "b"),
             "border_terms": self.text(access.border[-1].extent),
-            "border_bounds": [{"e": e, "term": self.text(b.term, border_names)}
-                              for e, b in enumerate(access.bounds if padded else ())],
-            "border_inside": " | ".join(f"(t->bound[r][{e}] + term{e})" for e in range(len(access.bounds))),
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
             "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,

@@ -59,7 +59,9 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
     parameter, kind = {p.name: i for i, p in enumerate(kernel.params)}, form(schedule.dtype, schedule.isa)
     *taps, inner = access.border if edge else access.inside
-    if edge:   # the bounds may depend on each of the loops
+    # where the innermost loop decides what exists, each of its terms is looked at
+    walks = edge and not any(inner.var in bound.term.symbols() for bound in access.bounds)
+    if edge and not walks:
         taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
     regs, stored = columns // lanes, own_columns(access, schedule)
@@ -109,7 +111,9 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],
         "a_tap": text(sum((loop.a * sym(loop.var) for loop in taps), const(0)), k_names),
         "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
-        "inner": text(inner.extent), "b_step": text(inner.b), "a_index": "k" if a_step == "1" else f"k * ({a_step})",
+        "inner": text(inner.extent), "b_step": text(inner.b), "a_step": a_step, "walks": walks,
+        "a_index": "0" if walks else "k" if a_step == "1" else f"k * ({a_step})",
+        "some": " | ".join(f"exists{r}" for r in range(rows)),
         "hold_b": regs <= rows, "fetches": schedule.prefetch,
         "to_first": schedule.prefetch and lanes == PANEL and not edge, "next_terms": NEXT_TERMS,
         "terms": text(math.prod((loop.extent for loop in (*taps, inner)), start=const(1)))})
