@@ -384,4 +384,55 @@ static inline int32_t tct_summed(tct_sums sums, const uint8_t *row, tc_index cou
 }
 #endif
 
+#if defined(TC_ISA_AVX512)
+
+/* -- words of 64 columns ----------------------------------------------------------------------------------------------
+
+   Four bytes of each column are a word. The words lie as unpacking leaves them: part q has columns 4 q to 4 q + 3 of each
+   16, so that packing the sums brings the columns back in order. */
+typedef struct {
+    __m512i v[4];
+} tct_words;
+
+static inline tct_words tct_interleave(__m512i a, __m512i b, __m512i c, __m512i d)
+{
+    const __m512i low = _mm512_unpacklo_epi8(a, b), high = _mm512_unpackhi_epi8(a, b);
+    const __m512i low2 = _mm512_unpacklo_epi8(c, d), high2 = _mm512_unpackhi_epi8(c, d);
+    return (tct_words){{_mm512_unpacklo_epi16(low, low2), _mm512_unpackhi_epi16(low, low2),
+                        _mm512_unpacklo_epi16(high, high2), _mm512_unpackhi_epi16(high, high2)}};
+}
+
+/* Part q of the numbers of `count` columns, a multiple of 16; what is none is any number. */
+static inline __m512i tct_spread(const int32_t *p, int q, tc_index count)
+{
+    const __m128i first = _mm_loadu_si128((const __m128i *)(p + 4 * q));
+    __m512i x = _mm512_castsi128_si512(first);
+    x = _mm512_inserti32x4(x, count > 16 ? _mm_loadu_si128((const __m128i *)(p + 4 * q + 16)) : first, 1);
+    x = _mm512_inserti32x4(x, count > 32 ? _mm_loadu_si128((const __m128i *)(p + 4 * q + 32)) : first, 2);
+    return _mm512_inserti32x4(x, count > 48 ? _mm_loadu_si128((const __m128i *)(p + 4 * q + 48)) : first, 3);
+}
+
+#define TCT_STORE_WORDS(T, PACK)                                                                                       \
+    static inline void tct_store_words_##T(void *p, __m512i x0, __m512i x1, __m512i x2, __m512i x3, int zero,          \
+                                           tc_index count)                                                             \
+    {                                                                                                                  \
+        const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
+        const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0, x1), more);                                     \
+        const __m512i bytes = PACK(first, _mm512_adds_epi16(_mm512_packs_epi32(x2, x3), more));                        \
+        if (count >= 64) {                                                                                             \
+            _mm512_storeu_si512(p, bytes);                                                                             \
+            return;                                                                                                    \
+        }                                                                                                              \
+        _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128(bytes));                                                 \
+        if (count > 16)                                                                                                \
+            _mm_storeu_si128((__m128i *)p + 1, _mm512_extracti32x4_epi32(bytes, 1));                                   \
+        if (count > 32)                                                                                                \
+            _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(bytes, 2));                                   \
+    }
+TCT_STORE_WORDS(i8, _mm512_packs_epi16)
+TCT_STORE_WORDS(u8, _mm512_packus_epi16)
+#undef TCT_STORE_WORDS
+
+#endif
+
 #endif

@@ -14,12 +14,13 @@ from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel
 from .byte_products import WordEmitter, emit_byte_product
 from .byte_pairs import PairEmitter
 from .byte_vectors import VectorEmitter
+from .byte_windows import emit_byte_window
 from .index_check import emit_check
 from .externs import emit_extern
 from . import micro
 from .micro import Micro
 from .lane_nest import emit_lane_nest
-from .loop_nest import emit_loop_nest
+from .loop_nest import emit_loop_nest, parameters
 
 PLACE = "tck_symbol"  # the function's name until its text is known
 
@@ -53,7 +54,8 @@ def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     if isinstance(kernel, ByteProductKernel):
         text = emit_byte_product(kernel, isa, PLACE, _byte_emitter(isa))
     elif isinstance(kernel, LoopNestKernel):
-        by_lanes = emit_lane_nest(kernel, isa, PLACE) if instruction_set(isa).byte_vectors else None
+        by_lanes = emit_lane_nest(kernel, isa, PLACE) if instruction_set(isa).byte_vectors else \
+            emit_byte_window(kernel, isa, PLACE, parameters(kernel))
         text = by_lanes or emit_loop_nest(kernel, isa, PLACE)
     elif isinstance(kernel, CheckKernel):
         text = emit_check(kernel, PLACE)

@@ -9,12 +9,13 @@ from typing import Callable, Hashable, Sequence
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.fused import Fused
-from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, mapped
+from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, LoopNestKernel, mapped
 from ..loops.scalar_ir import Buffer, unused
 from ..symbolic import wrap
 from ..target import Target
 from . import in_memory
 from .access import Access
+from .byte_windows import byte_window, multiplies_words
 from .identity import identity
 
 # (kernel, instruction set, parts of the kernel that it is a part of) -> its schedule
@@ -29,7 +30,9 @@ def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
         whole = all(in_memory.tiled(part) for part in parts)
         return [(isa, isa if whole else _without_tiles(isa)) for isa in target.isas]
     plain = [isa for isa in target.isas if isa not in target.integer_isas]
-    return [(isa, next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]
+    window = isinstance(kernel, LoopNestKernel) and byte_window(kernel) is not None
+    return [(isa, _without_tiles(isa) if window and multiplies_words(isa) else
+             next(base.name for base in instruction_set(isa).bases if base.name in plain)) for isa in target.isas]
 
 
 def made_for(kernel: Kernel, target: Target) -> tuple[str, ...]:

@@ -1,0 +1,197 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Depthwise convolutions of bytes where four of them are multiplied and added at once (VNNI of AVX-512).
+
+The rows of a window are the bytes of one word: a column of the image becomes a word a channel, for 64 channels at a
+time, and is multiplied with the weights of each window that it lies in. Sums of integers wrap, so their order changes
+no bit. What is rounded to 8 bits behind is one factor a channel (quantized.py).
+"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..instruction_sets import instruction_set
+from ..loops.loop_ir import LoopNestKernel, Store
+from ..loops.scalar_ir import Buffer, Load, Reduction, Scalar
+from ..symbolic import Expr, Sym, const, product, sym
+from .halves import is_of
+from .index import c_index
+from .items import positions
+from .quantized import limits, MOST_FACTOR, quantized
+from .scalar import C_TYPE, constant, extent
+from .template import expand_file
+
+WORD = 4            # rows of a window at most
+MOST_COLUMNS = 4    # of a window: registers hold the words of all
+LANES = 16          # the channels are a multiple of them
+
+
+@dataclass(frozen=True, slots=True)
+class ByteWindow:
+    """out[row, x, channel] = round(scale[channel] * (bias[channel] + sum of image * weights)) + zero. tap_y, tap_x: the
+    variables of the window; x: of the positions of a row; step: of x in columns of the image."""
+
+    store: Store
+    zero: int
+    scale: Load
+    bias: Load | None
+    image: Load
+    weights: Load
+    tap_y: Sym
+    tap_x: Sym
+    x: Sym
+    lane: Sym
+    step: int
+
+
+def byte_window(kernel: LoopNestKernel) -> ByteWindow | None:
+    """What the loop nest is, where it is nothing else."""
+    if len(kernel.phases) != 1 or not kernel.rows or kernel.phases[0].reduces or len(kernel.phases[0].stores) != 1 \
+            or len(kernel.phases[0].vars) != 1 or kernel.phases[0].stores[0].dynamic:
+        return None
+    (store,), (lane,), x = kernel.phases[0].stores, kernel.phases[0].vars, kernel.rows[-1]
+    found = quantized(store.value)
+    if found is None or not extent(lane).is_const or extent(lane).value % LANES or not extent(x).is_const:
+        return None
+    (product_of, zero), buffers = found, {p.name: p for p in kernel.params}
+    if not is_of(product_of, "mul", "f32"):
+        return None
+    scaled, factors = product_of.args
+    scale, bias = _a_channel(factors, "f32", lane, buffers), None
+    if not is_of(scaled, "cast", "f32") or scale is None:
+        return None
+    total = scaled.args[0]
+    if is_of(total, "add", "i32"):
+        bias = _a_channel(total.args[1], "i32", lane, buffers)
+        if bias is None:
+            return None
+        total = total.args[0]
+    if not isinstance(total, Reduction) or total.op != "dot" or total.dtype != "i32" or total.valid \
+            or len(total.vars) != 2 or total.order not in ("seq", "free"):
+        return None
+    image, weights = (_byte(factor) for factor in total.value.children)
+    if image is None or weights is None or weights.dtype != "i8" or weights.valid \
+            or buffers[weights.buffer].kind != "packed":
+        return None
+    made = ByteWindow(store, zero, scale, bias, image, weights, *total.vars, x, lane,
+                      _step(image, x, total, buffers))
+    return made if _fits(made, buffers) else None
+
+
+def _a_channel(s: Scalar, dtype: str, lane: Sym, buffers: dict[str, Buffer]) -> Load | None:
+    """A number for each channel, which lie side by side."""
+    if isinstance(s, Load) and s.dtype == dtype and not s.valid and not s.dynamic \
+            and buffers[s.buffer].kind == "packed" and buffers[s.buffer].address(s.index) == sym(lane):
+        return s
+    return None
+
+
+def _byte(s: Scalar) -> Load | None:
+    if is_of(s, "cast", "i32") and isinstance(s.args[0], Load) and s.args[0].dtype in ("i8", "u8") \
+            and not s.args[0].dynamic:
+        return s.args[0]
+    return None
+
+
+def _step(image: Load, x: Sym, total: Reduction, buffers: dict[str, Buffer]) -> int:
+    """Columns from one position to the next; 0 where that is no whole number."""
+    address = buffers[image.buffer].address(image.index)
+    along, tap = address.coefficient(x), address.coefficient(total.vars[1])
+    if along is None or tap is None or not along.is_const or not tap.is_const or tap.value <= 0 \
+            or along.value % tap.value:
+        return 0
+    return along.value // tap.value
+
+
+def _fits(w: ByteWindow, buffers: dict[str, Buffer]) -> bool:
+    if not (extent(w.tap_y).is_const and extent(w.tap_x).is_const) or extent(w.tap_y).value > WORD \
+            or not 1 <= w.step <= extent(w.tap_x).value <= MOST_COLUMNS:
+        return False
+    image, to = (buffers[s.buffer].address(s.index) for s in (w.image, w.store))
+    weights = buffers[w.weights.buffer].address(w.weights.index)
+    if any(e.coefficient(w.lane) != 1 for e in (image, to, weights)) \
+            or not weights.symbols() <= {w.tap_y, w.tap_x, w.lane} or w.store.buffer == w.image.buffer:
+        return False
+    step = to.coefficient(w.x)
+    if step is None or not step.is_const or image.coefficient(w.tap_y) is None:
+        return False
+    for e in w.image.valid:
+        across, along, tap = w.lane in e.symbols(), e.coefficient(w.x), e.coefficient(w.tap_x)
+        if across or along is None or tap is None or along != tap * w.step \
+                or {w.x, w.tap_x} & e.symbols() and w.tap_y in e.symbols():
+            return False
+    return True
+
+
+def _in_columns(e: Expr, w: ByteWindow, column: Expr) -> Expr:
+    """What an expression of a position and a tap is of a column of the image."""
+    return e.substitute({w.x: const(0), w.tap_x: column})
+
+
+def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: list[str]) -> str | None:
+    """The kernel's C; None where it is no such window, or the instruction set has no such products."""
+    if not multiplies_words(isa) or (w := byte_window(kernel)) is None:
+        return None
+    names = {s: f"d[{i}]" for i, s in enumerate(kernel.dims)}
+    names |= {s: f"i{i}" for i, s in enumerate(kernel.rows)}
+    number = {p.name: i for i, p in enumerate(kernel.params)}
+    buffers = {p.name: p for p in kernel.params}
+    address = buffers[w.image.buffer].address(w.image.index)
+    weights = buffers[w.weights.buffer].address(w.weights.index)
+    to = buffers[w.store.buffer].address(w.store.index)
+    rows, columns = extent(w.tap_y).value, extent(w.tap_x).value
+    column = Sym("column", 0, 1 << 30)
+    first = {w.x: const(0), w.tap_x: const(0), w.lane: const(0)}
+    pitch, to_step = address.coefficient(w.tap_x), to.coefficient(w.x)
+    assert pitch is not None and to_step is not None
+
+    def text(e: Expr) -> str:
+        return c_index(e, {**names, column: "column"})
+
+    def exists(asked: list[Expr]) -> str:
+        return " && ".join(f"({text(e)}) >= 0" for e in asked) or "1"
+
+    def padded(loaded: list[str]) -> str:
+        return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
+
+    def weight(r: int, k: int) -> str:
+        at = weights.substitute({w.tap_y: const(r), w.tap_x: const(k), w.lane: const(0)})
+        return f"_mm512_maskz_loadu_epi8(there, w + ({text(at)} + first))"
+
+    asked_x = [_in_columns(e, w, sym(column)) for e in w.image.valid if w.tap_x in e.symbols()]
+    asked_y = [e for e in w.image.valid if w.tap_x not in e.symbols()]
+
+    def made(k: int) -> str:
+        bytes_of = [f"_mm512_xor_si512(_mm512_maskz_loadu_epi8(there, row{r}), flip)" for r in range(rows)]
+        lines = [f"c{k} = tct_interleave({padded(bytes_of)});"]
+        if asked_x:
+            lines = [f"if ({exists(asked_x)})", f"    {lines[0]}", "else",
+                     f"    c{k} = tct_interleave({padded(['fill'] * rows)});"]
+        return "\n".join([*lines, *(f"row{r} += step{r};" for r in range(rows)), "++column;"])
+
+    signed, low_high = w.image.dtype == "i8", limits(w.store.value)
+    outer = kernel.rows[:-1]
+    fill = constant(w.image.other) if w.image.other is not None else "0"
+    return expand_file("window/bytes.c.in", {
+        "symbol": symbol, "label": kernel.label, "parameters": parameters, "taps_y": rows, "taps_x": columns,
+        "out": w.store.value.dtype, "out_c": C_TYPE[w.store.value.dtype], "a_c": C_TYPE[w.image.dtype],
+        "quarters": [{"i": i} for i in range(4)], "zero": w.zero, "low": low_high[0], "high": low_high[1],
+        "a": number[w.image.buffer], "w": number[w.weights.buffer], "to": number[w.store.buffer],
+        "scale": number[w.scale.buffer], "flip": "0x80" if signed else "0", "fill": fill,
+        "padding": ", ".join([fill] * 64),
+        "bias": f"tct_spread((const int32_t *)p[{number[w.bias.buffer]}] + first, q, count)" if w.bias else "none",
+        "columns": [{"k": k, "weights": padded([weight(r, k) for r in range(rows)])} for k in range(columns)],
+        "decode": "\n".join(["(void)item;", *positions([(names[s], text(extent(s))) for s in outer], "item")]),
+        "rows": [{"k": r, "exists": exists([e.substitute({w.tap_y: const(r)}) for e in asked_y]),
+                  "base": text(address.substitute(first | {w.tap_y: const(r)}))} for r in range(rows)],
+        "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
+        "columns_text": ", ".join(f"c{k}" for k in range(columns)),
+        "early": [{"column": made(k + w.step)} for k in range(columns - w.step)],
+        "late": [{"column": made(k)} for k in range(columns - w.step, columns)],
+        "moves": [{"to": k, "from": k + w.step} for k in range(columns - w.step)],
+        "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
+        "channels": text(extent(w.lane)), "most": f"{MOST_FACTOR}f"})
+
+
+def multiplies_words(isa: str) -> bool:
+    found = instruction_set(isa)
+    return found.vectors == "AVX512" and any(f.name == "AVX512_VNNI" for f in found.features)
