@@ -136,10 +136,12 @@ def blocks(access: Access, schedule: Schedule) -> Blocks:
 
 
 def tiled(kernel: ContractionKernel) -> bool:
-    """A product of bytes that is worth tiles: one at least is full. Of rows that a loop over blocks of rows hands on,
-    all but the last are as many as there may be."""
+    """A product of bytes that is worth tiles: one at least is full, and of few columns each lies in a full one. Of rows
+    that a loop over blocks of rows hands on, all but the last are as many as there may be."""
     access = Access.of(kernel)
-    terms, (least, most) = access.terms, access.rows.range()
+    terms, columns, (least, most) = access.terms, access.columns, access.rows.range()
+    if columns.is_const and columns.value < 2 * TILE and columns.value % TILE:
+        return False
     rows = most if any(p.kind == "tile" for p in kernel.params) else least
     return access.product.group == 4 and terms.is_const and terms.value >= TILE and (rows or 0) >= TILE
 
