@@ -27,6 +27,7 @@ tc_text tc_text_start(char *storage, size_t bytes);
 void tc_text_put(tc_text *text, const char *string);
 void tc_text_put_int(tc_text *text, int64_t value);
 
+/* n: a multiple of 8. Every call compares the layout of its state. */
 int tc_bytes_equal(const void *a, const void *b, size_t n);
 int tc_names_equal(const char *a, const char *b);
 
@@ -64,9 +65,10 @@ int tc_state_ready(const tc_model *model, const void *state);
 enum { TC_WEIGHTS_HEADER = 128 };
 int tc_weights_fit(const tc_model *model, const void *weights);
 
+/* alignment: a power of two. */
 static inline int tc_aligned(const void *p, size_t alignment)
 {
-    return (uintptr_t)p % alignment == 0;
+    return ((uintptr_t)p & (alignment - 1)) == 0;
 }
 
 #endif

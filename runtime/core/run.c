@@ -12,6 +12,14 @@ static const char *tensor_role(const tc_function *f, unsigned tensor)
     return tensor < f->input_count ? "input" : "output";
 }
 
+/* The product of two numbers that are not negative; -1 beyond the address space. A division takes longer than the rest of
+ * a tensor's checks, so only numbers that need it have one. */
+static int64_t product(int64_t a, int64_t b)
+{
+    const int fits = (a | b) >> 31 ? b <= PTRDIFF_MAX / a : a * b <= PTRDIFF_MAX;
+    return fits ? a * b : -1;
+}
+
 int64_t tc_tensor_bytes(const tc_function *f, const tc_index *dims, unsigned tensor)
 {
     int64_t shape[TC_MAX_RANK];
@@ -20,11 +28,8 @@ int64_t tc_tensor_bytes(const tc_function *f, const tc_index *dims, unsigned ten
     for (int i = 0; i < f->tensors[tensor].rank; ++i)
         if (shape[i] == 0)
             return 0;
-    for (int i = 0; i < f->tensors[tensor].rank; ++i)
-        if (shape[i] > PTRDIFF_MAX / bytes)
-            return -1;
-        else
-            bytes *= shape[i];
+        else if (bytes >= 0)
+            bytes = product(bytes, shape[i]);
     return bytes;
 }
 
@@ -33,14 +38,12 @@ tc_status tc_check_dims(tc_context *context, const tc_function *f, const tc_inde
     unsigned sized = 0;
     for (unsigned i = 0; i < f->dim_count; ++i) {
         const tc_dim_info *dim = &f->dims[i];
-        tc_detail detail = {dim->name, NULL, -1, dims[i], dim->low, dim->high};
         sized += dim->size_count != 0;
-        if (dims[i] < dim->low || dims[i] > dim->high)
-            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is not in %l..%h");
-        if (dims[i] % dim->divisor) {
-            detail.position = dim->divisor;
-            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "dim %s = %v is no multiple of %p");
-        }
+        const int outside = dims[i] < dim->low || dims[i] > dim->high;
+        if (outside || (dim->divisor > 1 && dims[i] % dim->divisor))
+            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f,
+                             &(tc_detail){dim->name, NULL, outside ? -1 : dim->divisor, dims[i], dim->low, dim->high},
+                             outside ? "dim %s = %v is not in %l..%h" : "dim %s = %v is no multiple of %p");
     }
     int64_t sides[2];
     const int failed = f->guard(dims, sides);
@@ -68,12 +71,11 @@ static tc_status fail_overlap(tc_context *context, const tc_function *f, const c
 /* A block of the caller's that is not a tensor: state, weights, arena. */
 static tc_status check_block(tc_context *context, const tc_function *f, const char *name, const void *p)
 {
-    tc_detail detail = {.subject = name, .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT};
-    if (!p)
-        return tc_refuse(context, TC_STATUS_NULL_POINTER, f, &detail, "%s is NULL");
-    if (!tc_aligned(p, TC_ALIGNMENT))
-        return tc_refuse(context, TC_STATUS_MISALIGNED, f, &detail, "%s is not aligned to %l bytes");
-    return TC_STATUS_OK;
+    if (p && tc_aligned(p, TC_ALIGNMENT))
+        return TC_STATUS_OK;
+    return tc_refuse(context, p ? TC_STATUS_MISALIGNED : TC_STATUS_NULL_POINTER, f,
+                     &(tc_detail){.subject = name, .position = -1, .low = TC_ALIGNMENT, .high = TC_ALIGNMENT},
+                     p ? "%s is not aligned to %l bytes" : "%s is NULL");
 }
 
 static tc_status check_blocks(tc_context *context, const tc_function *f, const void *state, const void *weights,
@@ -95,36 +97,49 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
     return status;
 }
 
+/* The first of `count` tensors that overlaps a block; count where none does. */
+static unsigned overlapping(const tc_function *f, const tc_index *dims, void *const *buffers, unsigned count,
+                            const void *block, uint64_t bytes)
+{
+    unsigned i = 0;
+    while (i < count && !overlap(buffers[i], (uint64_t)tc_tensor_bytes(f, dims, i), block, bytes))
+        ++i;
+    return i;
+}
+
 static tc_status check_tensors(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers,
                                const void *state, const void *weights, int resident)
 {
-    const unsigned count = f->input_count + f->output_count;
-    for (unsigned i = 0; i < count; ++i) {
+    const uint64_t state_bytes = f->uses_state ? f->model->state_bytes : 0;
+    const uint64_t weights_bytes = f->model->weights ? 0 : f->model->weights_bytes + TC_WEIGHTS_HEADER;
+    for (unsigned i = 0; i < f->input_count + f->output_count; ++i) {
         const tc_tensor_info *tensor = &f->tensors[i];
         const int64_t bytes = tc_tensor_bytes(f, dims, i);
         const int64_t natural = resident ? TC_RESIDENT_ALIGNMENT : (int64_t)tc_dtype_bytes(tensor->dtype);
-        const tc_detail detail = {tensor->name, tensor_role(f, i), -1, 0, natural, natural};
+        tc_status status = TC_STATUS_OK;
+        const char *format = NULL;
         if (bytes < 0)
-            return tc_refuse(context, TC_STATUS_DIM_OUT_OF_RANGE, f, &detail, "%o %s is larger than memory");
-        if (!buffers[i] && bytes)
-            return tc_refuse(context, TC_STATUS_NULL_POINTER, f, &detail, "%o %s is NULL");
-        if (!tc_aligned(buffers[i], (size_t)natural))
-            return tc_refuse(context, TC_STATUS_MISALIGNED, f, &detail, "%o %s is not aligned to %l bytes");
+            status = TC_STATUS_DIM_OUT_OF_RANGE, format = "%o %s is larger than memory";
+        else if (!buffers[i] && bytes)
+            status = TC_STATUS_NULL_POINTER, format = "%o %s is NULL";
+        else if (!tc_aligned(buffers[i], (size_t)natural))
+            status = TC_STATUS_MISALIGNED, format = "%o %s is not aligned to %l bytes";
+        if (status != TC_STATUS_OK)
+            return tc_refuse(context, status, f, &(tc_detail){tensor->name, tensor_role(f, i), -1, 0, natural, natural},
+                             format);
+        const char *other = NULL;
+        if (overlap(buffers[i], (uint64_t)bytes, state, state_bytes))
+            other = "state";
+        if (i >= f->input_count) {
+            const unsigned before = overlapping(f, dims, buffers, i, buffers[i], (uint64_t)bytes);
+            if (before < i)
+                other = f->tensors[before].name;
+            else if (weights && overlap(buffers[i], (uint64_t)bytes, weights, weights_bytes))
+                other = "weights";
+        }
+        if (other)
+            return fail_overlap(context, f, tensor->name, other);
     }
-    const uint64_t state_bytes = f->uses_state ? f->model->state_bytes : 0;
-    const uint64_t weights_bytes = f->model->weights ? 0 : f->model->weights_bytes + TC_WEIGHTS_HEADER;
-    for (unsigned i = f->input_count; i < count; ++i) {
-        const char *name = f->tensors[i].name;
-        const uint64_t bytes = (uint64_t)tc_tensor_bytes(f, dims, i);
-        for (unsigned j = 0; j < i; ++j)
-            if (overlap(buffers[i], bytes, buffers[j], (uint64_t)tc_tensor_bytes(f, dims, j)))
-                return fail_overlap(context, f, name, f->tensors[j].name);
-        if (weights && overlap(buffers[i], bytes, weights, weights_bytes))
-            return fail_overlap(context, f, name, "weights");
-    }
-    for (unsigned i = 0; i < count; ++i)
-        if (overlap(buffers[i], (uint64_t)tc_tensor_bytes(f, dims, i), state, state_bytes))
-            return fail_overlap(context, f, f->tensors[i].name, "state");
     return weights && overlap(state, state_bytes, weights, weights_bytes) ? fail_overlap(context, f, "state", "weights")
                                                                           : TC_STATUS_OK;
 }
@@ -144,9 +159,10 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
     const tc_status status = check_block(context, f, "arena", context->arena);
     if (status != TC_STATUS_OK)
         return status;
-    for (unsigned i = 0; i < f->input_count + f->output_count; ++i)
-        if (overlap(context->arena, need, buffers[i], (uint64_t)tc_tensor_bytes(f, dims, i)))
-            return fail_overlap(context, f, f->tensors[i].name, "arena");
+    const unsigned count = f->input_count + f->output_count;
+    const unsigned other = overlapping(f, dims, buffers, count, context->arena, need);
+    if (other < count)
+        return fail_overlap(context, f, f->tensors[other].name, "arena");
     if (f->uses_state && overlap(context->arena, need, state, f->model->state_bytes))
         return fail_overlap(context, f, "state", "arena");
     if (weights && !f->model->weights &&
@@ -157,17 +173,15 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
 
 static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_kernel *const **kernels)
 {
-    if (!context->cpus)
-        return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f, &(tc_detail){.subject = "context", .position = -1},
-                         "%s has no instruction set: was tc_context_init called, and what did it return?");
     for (unsigned i = f->cpu_count; i-- > 0;)
         if (context->cpus >> f->cpus[i] & 1) {
             *kernels = f->kernels[i];
             return TC_STATUS_OK;
         }
     return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f,
-                     &(tc_detail){.subject = tc_cpu_name(f->cpus[0]), .position = -1},
-                     "needs at least the instruction set %s");
+                     &(tc_detail){.subject = context->cpus ? tc_cpu_name(f->cpus[0]) : "context", .position = -1},
+                     context->cpus ? "needs at least the instruction set %s"
+                                   : "%s has no instruction set: was tc_context_init called, and what did it return?");
 }
 
 static int has_size(const tc_dim_info *dim, tc_index value)

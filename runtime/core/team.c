@@ -137,18 +137,10 @@ static void log_step(const tc_frame *frame, tc_index step)
         context->log(context->log_user, TC_LOG_KERNELS, frame->variant->steps[step]);
 }
 
-void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
-             tc_index threads)
-{
-    if (thread == 0)
-        log_step(frame, step);
-    note(frame, step, thread, 1);
-    kernel(p, d, thread, threads);
-    note(frame, step, thread, 0);
-}
-
-void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                    tc_index thread, tc_index threads, uint64_t work)
+/* A function of its own, so that steps of which nobody wants to know, on one thread, save no registers for it. */
+__attribute__((noinline)) static void step_in_pieces(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p,
+                                                     const tc_index *d, tc_index thread, tc_index threads,
+                                                     uint64_t work)
 {
     if (thread == 0)
         log_step(frame, step);
@@ -157,6 +149,29 @@ void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *con
     while (tc_pieces_next(&pieces))
         kernel(p, d, pieces.piece, pieces.count);
     note(frame, step, thread, 0);
+}
+
+static int watched(const tc_frame *frame)
+{
+    return frame->context->profile || frame->logs;
+}
+
+void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
+             tc_index threads)
+{
+    if (watched(frame))
+        step_in_pieces(frame, step, kernel, p, d, thread, threads, 0);
+    else
+        kernel(p, d, thread, threads);
+}
+
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work)
+{
+    if (threads > 1 || watched(frame))
+        step_in_pieces(frame, step, kernel, p, d, thread, threads, work);
+    else
+        kernel(p, d, 0, 1);
 }
 
 void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,

@@ -68,9 +68,13 @@ void tc_text_put_int(tc_text *text, int64_t value)
 int tc_bytes_equal(const void *a, const void *b, size_t n)
 {
     const unsigned char *x = a, *y = b;
-    for (size_t i = 0; i < n; ++i)
-        if (x[i] != y[i])
+    for (size_t i = 0; i < n; i += sizeof(uint64_t)) {
+        uint64_t p, q;
+        __builtin_memcpy(&p, x + i, sizeof p);
+        __builtin_memcpy(&q, y + i, sizeof q);
+        if (p != q)
             return 0;
+    }
     return 1;
 }
 

@@ -51,6 +51,11 @@ static inline tc_index tc_floordiv(tc_index a, tc_index b)
 /* Thread `thread`'s share [*begin, *end) of n items: contiguous, sizes at most one apart, larger ones in between. */
 static inline void tc_split(tc_index n, tc_index thread, tc_index threads, tc_index *begin, tc_index *end)
 {
+    if (threads == 1) { /* divisions cost more than many a kernel's work */
+        *begin = 0;
+        *end = n;
+        return;
+    }
     const tc_index size = n / threads, more = n % threads;
     *begin = thread * size + thread * more / threads;
     *end = (thread + 1) * size + (thread + 1) * more / threads;
