@@ -88,6 +88,12 @@ def main() -> None:
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text,
                                       flags))
+            if isa == "avx512":   # rows of two sizes that lie evenly apart: one pointer, also beside those of fetches
+                rows = Schedule(isa, "f32", 8, 48, epilogue="registers", prefetch=True)
+                name = f"{rows.name} rows of two sizes"
+                isa_of[name] = isa
+                units.append(Unit(name.replace(" ", "_"), emit_contraction(
+                    convolution(1, 384, 8, 16, 384, (1, 1)), [rows], "kernel").text, flags))
             library = [Micro(isa, c.rows, c.columns, steps) for c in floats for steps in (False, True)
                        if micro_pointers(c.rows, c.columns, steps) <= table.instruction_set(isa).pointers]
             isa_of[f"library {isa}"] = isa

@@ -225,7 +225,7 @@ class _Emitter:
 
     def row(self, r: str) -> str:
         """Where row r of the tile begins in a."""
-        if self.access.row_stride_known and len(self.kernel.m) < 2:
+        if self.access.row_stride_known:
             stride = self.access.a_row.value if self.access.a_row is not None else 0
             return f"t->a[0] + {r} * {stride}"
         return f"t->a[{r}]"

@@ -89,7 +89,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         return lines
 
     def offset(r: int) -> str:
-        if access.row_stride_known and len(kernel.m) < 2:
+        if access.row_stride_known:
             return f"t->a[0] + {access.a_row.value * r}" if r and access.a_row is not None else "t->a[0]"
         return f"t->a[{r}]"
 
