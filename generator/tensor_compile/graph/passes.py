@@ -19,6 +19,7 @@ from .simplify import simplify
 from .specialize import refuted, specialize, suffix
 from .verify import callees_of, verify
 from .widen import widen
+from .windows import windows
 from .winograd import winograd
 
 FunctionPass = Callable[[Function], Function]
@@ -175,6 +176,7 @@ WIDEN = GraphPass("widen", _widen)
 VARIANTS: tuple[GraphPass, ...] = (
     GraphPass("specialize", _specialize),
     GraphPass("divide", on_module(each(divide)), plain=False),   # first: what it slices is made simple by what follows
+    GraphPass("windows", on_module(each(windows)), plain=False),
     GraphPass("simplify-specialized", on_module(each(simplify)), plain=False),   # dims of size 1, equal sizes are seen
     GraphPass("control-specialized", on_module(control), plain=False),           # loops of one iteration
     GraphPass("cse-specialized", on_module(each(cse)), plain=False),
