@@ -10,6 +10,8 @@
  *   tcv_loadw_T(p, lo, hi, other)             lanes lo <= l < hi from p[l], the others of `other`; lo, hi any numbers
  *   tcv_loads_T(p, stride, lo, hi, other)     the same from p[l*stride]
  *   tcv_stores_T(p, stride, x, n)             the first n lanes to p[l*stride]
+ *   tcv_stream_f32(p, x)                      16 elements past the caches where the set can; p is a multiple of 64.
+ *                                             tcv_stream_end() comes before another thread loads them
  * T is f32, i32 or bool (bytes 0 or 1).
  */
 #ifndef TC_VECTOR_H
@@ -34,6 +36,16 @@
 #include "tc_vector_scalar.h"
 #else
 #error "tc_vector.h: the compile command names no instruction set (-DTC_ISA_...)"
+#endif
+
+#ifndef TCQ_STREAM
+static TC_INLINE void tcv_stream_f32(float *p, tcv_f32 x)
+{
+    tcv_store_f32(p, x);
+}
+static TC_INLINE void tcv_stream_end(void)
+{
+}
 #endif
 
 /* Partial and strided memory access of every set. */

@@ -32,6 +32,13 @@ static TC_INLINE tcq_f32 tcq_loadw_f32(const float *p, tc_index lo, tc_index hi,
 static TC_INLINE void tcq_store_f32(float *p, tcq_f32 x) {
     _mm512_storeu_ps(p, x);
 }
+#define TCQ_STREAM
+static TC_INLINE void tcq_stream_f32(float *p, tcq_f32 x) {
+    _mm512_stream_ps(p, x);
+}
+static TC_INLINE void tcq_stream_end(void) {
+    _mm_sfence();
+}
 static TC_INLINE void tcq_storen_f32(float *p, tc_index n, tcq_f32 x) {
     _mm512_mask_storeu_ps(p, tcq_first(n), x);
 }

@@ -114,6 +114,9 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             for (name, kernel, sizes), form in chosen:
                 out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
                              (form,), form) for size in sizes]
+        if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
+            whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
+            out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
     return out
 
 

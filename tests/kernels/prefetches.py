@@ -21,7 +21,9 @@ from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.emit import candidates as table, micro
+from tensor_compile.emit.access import Access
 from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.emit.in_registers import streamed
 from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
@@ -102,7 +104,8 @@ def kernels() -> list[tuple[str, object, dict]]:
             ("few terms", matmul(130, 33, 1), {}), ("whole groups", matmul(126, 192, 40), {}),
             ("sums", sums(130, 70, 19, 2), {}), ("siblings", siblings(130, 24, (64, 16, 80)), {}),
             ("convolution", convolution(1, 64, 28, 28, 100, (3, 3), pad=1), {}),
-            ("groups", convolution(1, 8, 28, 28, 128, (3, 3), groups=4, pad=1), {})]
+            ("groups", convolution(1, 8, 28, 28, 128, (3, 3), groups=4, pad=1), {}),
+            ("one tile of rows, in place", matmul(3, 64, 70, 0, bias=False), {})]
 
 
 def main() -> None:
@@ -129,13 +132,15 @@ def check_shares(compile_command: Sequence[str], folder: Path) -> None:
 
 
 def check(isa: str, target: targets.Target, compile_command: list[str], folder: Path) -> None:
-    """One point a kernel and candidate: every twelfth of those that it fits, other ones for its neighbour."""
+    """One point a kernel and candidate: those that fetch later terms of the same columns, else every twelfth of those
+    that it fits, other ones for its neighbour."""
     names, runs, declared, sources = [], [], [], [folder / f"{isa}.c", folder / f"{isa}_micro.c"]
     micros: set[micro.Micro] = set()
     (folder / "seen.h").write_text(HEADER, encoding="utf-8")
     for number, (name, kernel, sizes) in enumerate(kernels()):
         fitting = table.legal(kernel.contractions[0], isa, target)
-        fitting = fitting[number % 12::12] or fitting[:1]
+        streaming = [c for c in fitting for part in kernel.contractions if streamed(Access.of(part), c)]
+        fitting = streaming or fitting[number % 12::12] or fitting[:1]
         room = max(floats(part, c) for part in kernel.contractions for c in fitting)
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
         second = {b.buffer for part in kernel.contractions for b in part.b} | {"%p"}   # or copies of them

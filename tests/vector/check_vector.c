@@ -407,6 +407,20 @@ static void check_masked(void)
     tc_ok(!fetestexcept(FE_UNDERFLOW), "without an underflow");
 }
 
+/* Stores past the caches are stores. */
+static void check_stream(void)
+{
+    static _Alignas(64) float to[48];
+    int same = 1;
+    for (int i = 0; i < 16; ++i)
+        xf[i] = (float)i - 7.5f;
+    tcv_stream_f32(to + 16, tcv_load_f32(xf));
+    tcv_stream_end();
+    for (int i = 0; i < 48; ++i)
+        same &= to[i] == (i / 16 == 1 ? xf[i - 16] : 0.0f);
+    tc_ok(same, "stream");
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "halves") == 0) {
@@ -417,6 +431,7 @@ int main(int argc, char **argv)
     unsigned char *const page = pages(&size);
     check_operations();
     check_masked();
+    check_stream();
     check_narrow();
     check_halves(4099);
     check_reductions();

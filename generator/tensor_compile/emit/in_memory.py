@@ -17,14 +17,14 @@ from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
 from .candidate_table import PANEL, TILE
 from .epilogue import Epilogue, Four, names_of
-from .in_registers import own_columns, own_tile, stands_alone
+from .in_registers import own_columns, own_tile, stands_alone, streamed
 from .index import c_index
 from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro, sums_text
 from .product_forms import Form, form
 from .quantized import MOST_FACTOR
 from .template import expand_file
-from .schedule_tiles import Band, Tiles, tiles
+from .schedule_tiles import Band, by_panels, Tiles, tiles
 from .walk import batch_decode, batch_names, place
 
 SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
@@ -213,7 +213,8 @@ class _Emitter:
     def found(self, rows: int, columns: int) -> Micro:
         stepping = steps(self.access, self.schedule)
         fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
-        return Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype)
+        streams = stepping and streamed(self.access, self.schedule)
+        return Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype, streams)
 
     def micro(self, rows: int, columns: int) -> str:
         micro = self.found(rows, columns)
@@ -278,6 +279,7 @@ class _Emitter:
             "any_wide": bool(wide),
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
             "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
+            "by_panels": by_panels(access, schedule),
             "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
             "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
             "a_c": C_TYPE[kernel.a.dtype], "copy_c": C_TYPE[access.product.rows], "group": access.product.group,

@@ -46,6 +46,14 @@ def own_columns(access: Access, schedule: Schedule) -> int:
     return columns.value if few and instruction_set(schedule.isa).lanes > 1 else schedule.nr
 
 
+def streamed(access: Access, schedule: Schedule) -> bool:
+    """Tiles fetch later terms of their columns: b is not constant, keys or values of a decoder, and all rows are one
+    tile, so that each line is read once, from far. All terms follow one another."""
+    plain = not (schedule.blocked or schedule.packed_b or schedule.compact or access.bounds)
+    return plain and access.in_place and len(access.inside) == 1 and access.rows.is_const \
+        and access.rows.value == schedule.mr
+
+
 def stands_alone(access: Access, schedule: Schedule) -> bool:
     """Every tile is the kernel's own: those at the edges, too."""
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
@@ -114,6 +122,6 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "inner": text(inner.extent), "b_step": text(inner.b), "a_step": a_step, "walks": walks,
         "a_index": "0" if walks else "k" if a_step == "1" else f"k * ({a_step})",
         "some": " | ".join(f"exists{r}" for r in range(rows)),
-        "hold_b": regs <= rows, "fetches": schedule.prefetch,
-        "to_first": schedule.prefetch and lanes == PANEL and not edge, "next_terms": NEXT_TERMS,
+        "hold_b": regs <= rows, "fetches": schedule.prefetch, "next_terms": NEXT_TERMS,
+        "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
         "terms": text(math.prod((loop.extent for loop in (*taps, inner)), start=const(1)))})

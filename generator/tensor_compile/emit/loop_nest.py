@@ -18,9 +18,10 @@ from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
+from ..loops.plan import bytes_of
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, last, is_function, point_number, rewritten, sorts_wide, symbols_of,
-                             walk)
+from ..loops.scalars import (Rewriter, domain_size, last, is_function, loads, point_number, rewritten, sorts_wide,
+                             symbols_of, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
@@ -38,6 +39,9 @@ A_ROW = 4         # vectors that a row of reductions keeps in registers
 MOST_ROWS = 4     # of reductions, side by side
 ROOMY = 32        # vectors in registers from which on functions do not fill them
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
+FAR = 1 << 21     # bytes of a tensor from which on the next rows are fetched, and results pass the caches by
+NEAR = 1 << 20    # bytes that the second cache of a thread holds
+AHEAD = 2         # blocks of 16 rows that a transposition fetches ahead
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
 
@@ -91,6 +95,7 @@ class LoopNestEmitter:
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
         self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1
+        self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
         self.cut = window.cut(kernel, self.isa) if self.vectors and type(self.e) is ScalarEmitter else None
         if self.cut is not None and not self.is_wide(kernel.phases[0]):
             self.cut = None
@@ -138,11 +143,16 @@ class LoopNestEmitter:
                 and not (extent(inner).is_const and extent(inner).value <= PIECE):
             pieces = (extent(inner) + PIECE - 1) // PIECE
         side, alone = self.side, kernel.rows if self.side == 1 else kernel.rows[:-1]
+        e.streaming = self.streamed()
         items = product(extent(s) for s in alone) * (pieces if pieces is not None else const(1))
         if side > 1:
             blocks = (extent(kernel.rows[-1]) + (side - 1)) // side
             items = items * blocks
         e.lines += self.split(items, pieces)
+        if e.streaming:
+            each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
+            aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & 63) == 0" for name in sorted(e.streaming))
+            e.lines.append(f"const int far = threads * {NEAR} < {each} && {aligned}; /* from the threads' caches */")
         loops: list[tuple[str, str]] = []
         for s in alone:
             loops.append((e.bind(s), e.index(extent(s))))
@@ -167,6 +177,23 @@ class LoopNestEmitter:
         if len(loops) > 0:
             e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
+        if e.streaming:
+            e.lines += ["if (far)", "    tcv_stream_end();"]
+
+    def streamed(self) -> set[str]:
+        """The outputs that are stored past the caches where all that the kernel touches is more than these hold: large
+        ones of rows that lie apart by whole lines, which the kernel does not load."""
+        kernel = self.kernel
+        if self.side == 1 or any(b.kind == "tile" for b in kernel.params):
+            return set()
+        found = set()
+        loaded = {x.buffer for phase in kernel.phases for x in loads(*_values(phase))}
+        for b in kernel.params:
+            stores = [(phase, x) for phase in kernel.phases for x in phase.stores if x.buffer == b.name]
+            if b.kind == "output" and b.dtype == "f32" and b.name not in loaded and _large(b) \
+                    and all(phase.vars and _in_lines(b.address(x.index), phase.vars[-1]) for phase, x in stores):
+                found.add(b.name)
+        return found
 
     def transpose(self, t: Transposition) -> None:
         """All of the last row's variable is one thread's, 16 at a time."""
@@ -181,11 +208,24 @@ class LoopNestEmitter:
         e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
                     f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
                     f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = "
-                    f"{e.index(t.from_step)};",
-                    f"for (tc_index j = 0; j < {t.count}; j += {SIDE})",
-                    "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);"]
+                    f"{e.index(t.from_step)};"]
+        ahead = self.ahead(t)
+        e.lines += [*ahead[:1], f"for (tc_index j = 0; j < {t.count}; j += {SIDE}) {{", *indent(ahead[1:]),
+                    "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);", "}"]
         e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
         e.close("for (tc_index item = begin; item < end; ++item)")
+
+    def ahead(self, t: Transposition) -> list[str]:
+        """The line before a transposition's loop and the lines in it that fetch rows that are read soon: those that lie
+        AHEAD blocks behind, as far as the buffer goes. Its own order, all rows of 16 columns, is one that processors
+        do not foresee."""
+        whole = SIDE * t.count
+        elements = self.e.buffers[t.source].elements
+        if t.from_step != t.count or (elements.range()[0] or 0) < whole:
+            return []
+        first, last_block = self.e.index(t.from_first + AHEAD * whole), self.e.index(elements - whole)
+        return [f"const float *const next = {self.e.pointers[t.source]} + tc_min({first}, {last_block});",
+                f"for (tc_index i = 0; i < {SIDE}; ++i)", f"    __builtin_prefetch(next + (j + i) * {SIDE}, 0, 2);"]
 
     def windows(self, parts: window.Cut) -> None:
         """Parts of the last row's positions, split over the team; window.py says why."""
@@ -236,8 +276,12 @@ class LoopNestEmitter:
             base = Sym(row.name, 0, last(row) - (side - 1))
             e.names[base] = start
             e.open((base,))
+            fetched = self.next_rows(row, start)
             for phase in self.kernel.phases:
+                if phase is self.kernel.phases[-1]:
+                    self.fetches = fetched
                 self.phase([_copied(phase, row, sym(base) + i, f"_{i}") for i in range(side)], None)
+            self.fetches = []
             e.close("" if exact else f"if ({start} + {side} <= {e.index(size)})")
         if not exact:
             name = e.bind(row)
@@ -247,6 +291,33 @@ class LoopNestEmitter:
             end = f"tc_min({start} + {side}, {e.index(size)})"
             rest = f"for (tc_index {name} = {start}; {name} < {end}; ++{name})"
             e.close(rest if size.is_const and size.value < side else f"else {rest}")
+
+    def next_rows(self, row: Sym, start: str) -> list[tuple[str, Expr, Sym]]:
+        """What the last phase fetches: all that is loaded of the next rows from large tensors. Its loop has the most to
+        compute, while the first one's, of the next rows, would only wait."""
+        e, side, (*before, last_phase) = self.e, self.side, self.kernel.phases
+        if not before or not last_phase.vars or any(b.kind == "tile" for b in self.kernel.params):
+            return []
+        inner = last_phase.vars[-1]
+        found: dict[tuple[str, Expr], None] = {}
+        for phase in self.kernel.phases:
+            if len(phase.vars) != 1 or extent(phase.vars[-1]) != extent(inner):
+                continue
+            for x in loads(*_values(phase)):
+                b = e.buffers[x.buffer]
+                if x.dynamic or x.valid or x.dtype != "f32" or b.name in self.written or not _large(b):
+                    continue
+                place = b.address(x.index).substitute({phase.vars[-1]: sym(inner)})
+                if place.coefficient(inner) == 1 and row in place.symbols():
+                    found[b.name, place] = None
+        if not found:
+            return []
+        following = Sym("next", 0, last(row) - (side - 1))
+        name = e.names[following] = e.fresh("next")
+        e.lines.append(f"const tc_index {name} = {start} + ({start} + {2 * side} <= {e.index(extent(row))} ? {side} "
+                       ": 0);")
+        return [(e.pointers[buffer], place.substitute({row: sym(following) + i}), inner)
+                for buffer, place in found for i in range(side)]
 
     def prologue(self) -> list[str]:
         """Declares the dims and buffers that the body uses."""
@@ -439,6 +510,11 @@ class LoopNestEmitter:
         e = self.e
         e.open((inner,))
         e.width, e.vector, e.lanes = width, inner if width == 16 else None, lanes
+        if lanes is None:
+            for pointer_text, place, variable in self.fetches:
+                at = e.index(place.substitute({variable: sym(inner)}))
+                e.lines.append(f"__builtin_prefetch({pointer_text} + ({at}), 0, 2);")
+            self.fetches = []
         mask = ""
         if lanes is not None and any(row.sums for row in rows):
             mask = e.fresh("m")
@@ -466,6 +542,16 @@ class LoopNestEmitter:
 def row_reduces(phase: Phase) -> list[RowReduce]:
     """Its reductions, sorts apart."""
     return [r for r in phase.reduces if isinstance(r, RowReduce)]
+
+
+def _in_lines(place: Expr, inner: Sym) -> bool:
+    """16 elements from a multiple of 16 on."""
+    return place.coefficient(inner) == 1 and divisor_of(place - sym(inner)) % 16 == 0
+
+
+def _large(b: Buffer) -> bool:
+    size = bytes_of(b)
+    return b.kind in ("input", "output", "temp") and size.is_const and size.value >= FAR
 
 
 def _values(phase: Phase) -> list[Scalar]:

@@ -26,7 +26,7 @@ NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to th
 class Micro:
     """rows x columns accumulators of a product (loops/products.py, its name). steps: where the terms of a
     row of a, or of a column of b, are not neighbours (panels'), their distances are arguments, too. fetches: panels of
-    later columns are fetched meanwhile."""
+    later columns are fetched meanwhile. streams: later terms of its own columns are, as no tile reads them again."""
 
     isa: str
     rows: int
@@ -34,11 +34,12 @@ class Micro:
     steps: bool
     fetches: bool = False
     product: str = "f32"
+    streams: bool = False
 
     @property
     def symbol(self) -> str:
         return f"{LIBRARY}{self.product}_{self.rows}x{self.columns}{'_steps' if self.steps else ''}" \
-            f"{'_fetch' if self.fetches else ''}__{self.isa}"
+            f"{'_fetch' if self.fetches else ''}{'_stream' if self.streams else ''}__{self.isa}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,8 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
         "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "to_first": micro.fetches and isa.lanes == PANEL, "next_terms": NEXT_TERMS,
+        "fetches": micro.fetches, "next_terms": NEXT_TERMS,
+        "to_first": (micro.fetches or micro.streams) and isa.lanes == PANEL,
         "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms}).rstrip("\n")

@@ -77,6 +77,7 @@ class ScalarEmitter:
         self.locals: dict[str, CValue] = {}
         self.confined: set[Load] = set()
         self.siblings: dict[Reduction, tuple[Reduction, ...]] = {}
+        self.streaming: set[str] = set()
         self.joined: dict[tuple[Sym, ...], Sym] = {}
         self.count = 0
 
@@ -459,6 +460,11 @@ class ScalarEmitter:
                            f"for (tc_index {lane} = {outer}; {lane} < {outer} + {self.lanes or '16'}; ++{lane})",
                            f"    {pointer}[{self.index(address)}] = {array}[{lane} - {outer}];"]
             self.names[self.vector] = outer
+        elif c == 1 and self.lanes is None and node.buffer in self.streaming:
+            value = self.fresh("v")
+            self.lines += [f"const {V_TYPE[dtype]} {value} = {text};", "if (far)",
+                           f"    tcv_stream_{dtype}({place}, {value});", "else",
+                           f"    tcv_store_{dtype}({place}, {value});"]
         elif c == 1 and self.lanes is None:
             self.lines.append(f"tcv_store_{dtype}({place}, {text});")
         elif c == 1:

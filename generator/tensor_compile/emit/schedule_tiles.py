@@ -59,12 +59,22 @@ def unit_of(isa: InstructionSet, schedule: Schedule) -> int:
     return schedule.nr
 
 
+def by_panels(access: Access, schedule: Schedule) -> bool:
+    """A team shares single panels, each thread neighbouring ones: all rows are one tile, so that nothing is read twice.
+    Groups of columns would be too few to be shared evenly."""
+    isa = instruction_set(schedule.isa)
+    plain = not (schedule.compact or schedule.packed_b or access.product.integer or stands_alone(access, schedule))
+    return plain and isa.lanes > 1 and access.rows.is_const and access.rows.value == schedule.mr
+
+
 def tiles(access: Access, schedule: Schedule) -> Tiles:
     isa, rows, mr = instruction_set(schedule.isa), access.rows, schedule.mr
     unit = unit_of(isa, schedule)
     high = TILE if form(schedule.dtype, schedule.isa).tiles else 1    # rows of the lowest tile
 
     def band(height: int, columns: int) -> Band:
+        if by_panels(access, schedule):
+            return Band(height, columns, _halves(columns, unit))
         return Band(height, columns, _widths(access.columns, columns, unit, schedule.compact))
 
     def lower(height: int) -> Band:
@@ -90,6 +100,11 @@ def _widths(total: Expr, columns: int, unit: int, compact: bool) -> tuple[int, .
         return (*((columns,) if full else ()), *((-(-rest // unit) * unit,) if rest else ())) or (unit,)
     if compact:
         return tuple(dict.fromkeys((columns, unit)))
+    return _halves(columns, unit)
+
+
+def _halves(columns: int, unit: int) -> tuple[int, ...]:
+    """All columns, and what any number of units below is cut into."""
     out, width = [columns], 1 << (max(1, columns // unit).bit_length() - 1)
     while width:
         if width * unit < columns:

@@ -8,8 +8,11 @@ UNKNOWN_SIZE = 128    # of a dim without an upper bound
 
 
 def typical(e: Expr) -> int:
-    """A size for cost models: a dim stands for its upper end, at most UNKNOWN_SIZE."""
+    """A size for cost models: a dim stands for its upper end, at most UNKNOWN_SIZE, and an iteration, which reaches its
+    own, for that."""
     def of(symbol: Sym) -> int:
+        if isinstance(symbol.hi, Expr):
+            return max(symbol.lo, typical(symbol.hi))
         hi = symbol.hi if isinstance(symbol.hi, int) else UNKNOWN_SIZE
         return max(symbol.lo, min(hi, UNKNOWN_SIZE) // symbol.divisor * symbol.divisor)
 
