@@ -22,7 +22,7 @@ from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.order_price import price_of
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, byte_vectors, layout, orders, printer as loops_text, stripes, tile_regions
+from .loops import attention, byte_vectors, layout, orders, prepare, printer as loops_text, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -287,6 +287,11 @@ def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return with_schedules(form, state.target, asked.choose)
 
 
+def _prepare(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    wanted = state.target.apart and state.target.narrow and not unit.separate
+    return prepare.form(form, state.target) if wanted else form
+
+
 def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     target = state.target
     if unit.separate or not target.multiplies_bytes:
@@ -315,6 +320,7 @@ PASSES: tuple[Pass, ...] = (
     _each("tile", _tile),                            # before schedule, which renames the variables that chains share
     _each("schedule", lambda form, unit, state, asked: schedule(form, state.target)),
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
+    _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products
     _each("bytes", _bytes),                          # before plan, for the same reason
     _each("plan", lambda form, unit, state, asked: plan(form, state.target)),
 )

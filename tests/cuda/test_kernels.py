@@ -23,17 +23,19 @@ from tap import done, skip
 from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.emit import cuda_kernels
 from tensor_compile.emit.cuda_half import emit_half, is_lined
-from tensor_compile.emit.kernels import PLACE, emit_plain, named
+from tensor_compile.emit.kernels import PLACE, KernelSource, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
+from tensor_compile.loops.kernel_interface import loop_nest, prepared
 from tensor_compile.loops.line_tiles import LineTile, come_in_lines
-from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.loops.loop_ir import Kernel, Phase, PreparedKernel, RowReduce, Store
 from tensor_compile.loops.narrow import Change, rounded
+from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Local
 from tensor_compile.loops.schedule_cuda import Tile, Units
 from tensor_compile.loops.schedule_half import HalfTile
-from tensor_compile.symbolic import Expr, Sym, sym
+from tensor_compile.symbolic import Expr, Sym, const, sym
 
 
 def module(area: str):
@@ -203,6 +205,37 @@ def lines_of_terms() -> list[Case]:
     return out
 
 
+def prepared_rows() -> list[Case]:
+    """Products of few rows, whose kernels make the rows: what is largest in a row, and then all of it."""
+    forms, out = module("kernels"), []
+    for m, k, products in ((1, 2056, 1), (3, 136, 2)):
+        made = halved(forms.siblings(m, k, (24, 17)[:products], 1) if products > 1 else
+                      forms.matmul(m, 70, k, panel=1, residual=True), "bf16", "c")
+        own = made.contractions[0].a
+        row, a, b = Sym("row", 0, m - 1), Sym("a", 0, k - 1), Sym("b", 0, k - 1)
+        buffers = {x.name: replace(x, kind="temp") if x.name == own.buffer else x for x in given(made).params} | {
+            "x": Buffer("x", "bf16", (const(m), const(k)), (0, 1), "temp"),
+            "w": Buffer("w", "f32", (const(k),), (0,), "packed")}
+        made = Change(buffers, {}).kernel(made)
+        first, again = (Apply("cast", "f32", (Load("x", "bf16", (sym(row), sym(s))),)) for s in (a, b))
+        value = Apply("add", "f32", (Apply("mul", "f32", (again, Load("w", "f32", (sym(b),)))), Local("s", "f32")))
+        nest = loop_nest(buffers, "norm", (row,), (
+            Phase((a,), (RowReduce("s", "max", "free", first, "f32"),)),
+            Phase((b,), (), (Store(own.buffer, (sym(row), sym(b)), Apply("cast", "bf16", (value,))),))))
+        out.append(Case(f"few rows: made in the kernel, {m}", prepared(nest, made), {}, units=Units("bf16", True)))
+    return out
+
+
+def one_by_one(kernel: PreparedKernel) -> KernelSource:
+    """The two parts, one after the other."""
+    parts, names = [emit_plain(part, "scalar") for part in (kernel.rows, kernel.contraction)], [b.name for b in kernel.params]
+    calls = [f"    {source.symbol}((void *const[]){{{', '.join(f'p[{names.index(b.name)}]' for b in part.params)}}}, "
+             "d, thread, threads);" for source, part in zip(parts, (kernel.rows, kernel.contraction))]
+    return named(kernel, "scalar", "\n".join([
+        *(source.text for source in parts),
+        f"void {PLACE}(void *const *p, const ptrdiff_t *d, ptrdiff_t thread, ptrdiff_t threads)", "{", *calls, "}"]))
+
+
 def given(kernel: Kernel) -> Kernel:
     """The kernel with a first operand that another one has made."""
     names = {part.a.buffer for part in kernel.contractions}
@@ -221,10 +254,13 @@ if cxx is None:
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     rows, plain, declared = [], {}, {}
-    cases = [*nests(), *contractions(), *in_tiles(), *in_lines(), *on_matrix_units(), *lines_of_terms()]
+    cases = [*nests(), *contractions(), *in_tiles(), *in_lines(), *on_matrix_units(), *lines_of_terms(),
+             *prepared_rows()]
     for i, case in enumerate(c for c in cases if not sys.argv[1:] or any(word in c.name for word in sys.argv[1:])):
         kernel = case.kernel
-        cpu, gpu = emit_plain(kernel, "scalar"), cuda_kernels.emit_kernel(kernel, case.units)
+        cpu = one_by_one(kernel) if isinstance(kernel, PreparedKernel) else emit_plain(kernel, "scalar")
+        gpu = cuda_kernels.emit_kernel(kernel, case.units)
+        own = {s.buffer for s in kernel.rows.stores} if isinstance(kernel, PreparedKernel) else set()
         launch = schedule_cuda.launch(kernel, False, case.units)
         if case.tile:
             text = emit_half(kernel, PLACE, case.units.precision, case.tile)
@@ -238,7 +274,7 @@ with tempfile.TemporaryDirectory() as place:
         for b in kernel.params:
             kind = {"bf16": "h", "f16": "e"}.get(b.dtype) or {"float": "f", "bool": "b"}.get(DTYPES[b.dtype].kind, "i")
             buffers.append(f"{{'{kind}', {DTYPES[b.dtype].bytes}, {b.elements.evaluate(case.sizes)}, "
-                           f"{str(b.kind == 'scratch').lower()}}}")
+                           f"{str(b.kind == 'scratch' or b.name in own).lower()}}}")
         dims = ", ".join(str(case.sizes[d]) for d in kernel.dims) or "0"
         declared[f"b{i}"] = f"static const case_buffer buffers{i}[] = {{{', '.join(buffers)}}};\n" \
                             f"static const ptrdiff_t dims{i}[] = {{{dims}}};"

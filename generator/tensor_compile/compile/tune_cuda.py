@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
 from ..emit.cuda_kernels import emit_kernel, emit_plain
-from ..emit.cuda_shapes import Tuned, is_tuned
+from ..emit.cuda_shapes import Tuned, is_tuned, product_of
 from ..emit.kernels import KernelSource
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
@@ -84,9 +84,10 @@ def kernels(plan: ModelPlan) -> list[Tuned]:
     for function in plan.functions:
         for variant in function.built:
             for step in variant.program.kernel_steps if not function.is_plain(variant) else ():
-                if is_tuned(step.kernel):
-                    assert isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
-                    found.append(step.kernel)
+                kernel = product_of(step.kernel)
+                if is_tuned(kernel):
+                    assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel))
+                    found.append(kernel)
     return found
 
 

@@ -2,26 +2,55 @@
 """A contraction of few rows as CUDA C, from templates/cuda/contraction_few.cu.in."""
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import Any
 
-from ..loops.few_rows import FewRows
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..symbolic import Expr, divisor_of, product
+from ..loops import schedule_cuda
+from ..loops.few_rows import FewRows, TOGETHER
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, PreparedKernel
+from ..loops.schedule_cuda import Units
+from ..symbolic import Expr, Sym, divisor_of, product
 from .contraction import whole
-from .cuda_kernels import rounded
+from .cuda_kernels import emitter, rounded
 from .cuda_part import Part, kernel_texts, split
+from .cuda_wide import emit_rows
 from .scalar import C_TYPE, extent, indent
 from .template import expand_file
 
 
-def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: FewRows) -> str:
-    parts = [_Part(part, tile, dtype).fields() for part in whole(kernel)]
+def emit_prepared(kernel: PreparedKernel, symbol: str, units: Units) -> str:
+    """The rows of the product are what the nest makes, in shared memory."""
+    tile, (own,) = schedule_cuda.tile(kernel.contraction, units), {s.buffer for s in kernel.rows.stores}
+    assert isinstance(tile, FewRows)
+    rows = replace(kernel.rows, params=kernel.params, dims=kernel.dims)
+    e = emitter(rows, {own})
+    e.pointers[own] = "lines"
+    early, body = emit_rows(rows, e, tile.threads)
+    product = replace(kernel.contraction, label=kernel.label, params=kernel.params, dims=kernel.dims)
+    return emit_few(product, symbol, units.precision, tile, Rows(early, body, frozenset(e.used) - {own}))
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Statements that make all rows of a product: what may be done before the kernel in front has ended, the rest, and
+    what they use."""
+
+    early: list[str]
+    body: list[str]
+    used: frozenset[Sym | str]
+
+
+def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, dtype: str, tile: FewRows,
+             rows: Rows | None = None) -> str:
+    parts = [_Part(part, tile, dtype).fields(rows.body if rows else None) for part in whole(kernel)]
     staged = list(dict.fromkeys(part["stage"] for part in parts))
     for part in parts:
         part["rows_number"] = staged.index(part["stage"])
     return expand_file("cuda/contraction_few.cu.in", {
-        **kernel_texts(kernel, symbol, parts), "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
-        "ahead": tile.ahead, "narrow": dtype})
+        **kernel_texts(kernel, symbol, parts, rows.used if rows else frozenset()),
+        "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
+        "ahead": tile.ahead, "together": TOGETHER, "narrow": dtype, "prepared": rows is not None,
+        "constants": "\n".join(rows.early) if rows else ""})
 
 
 class _Part(Part):
@@ -30,12 +59,13 @@ class _Part(Part):
         self.tile, self.dtype = tile, dtype
         self.e.relaxed = True
 
-    def fields(self) -> dict[str, Any]:
+    def fields(self, made: list[str] | None) -> dict[str, Any]:
+        """made: statements that make the rows, where they are not in memory."""
         kernel, e = self.kernel, self.e
         constant = all(e.buffers[b.buffer].kind == "packed" for b in kernel.b)
         fetch = [f"held[{i}][u] = tc_stream<{str(constant).lower()}>({e.pointers[b.buffer]} + "
                  f"({self.outer(b.buffer, b.index)}) + vector * 8);" for i, b in enumerate(kernel.b)]
-        stage = self.stage()
+        stage = self.stage() if made is None else made
         e.open(kernel.batch + kernel.m)
         e.open(kernel.n)
         self.repair("sum[0][v]")

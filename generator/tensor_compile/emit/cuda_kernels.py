@@ -9,7 +9,7 @@ from typing import AbstractSet as Set, Iterable, Mapping, Sequence
 
 from ..loops import schedule_cuda
 from ..loops.loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, \
-    LoopNestKernel
+    LoopNestKernel, PreparedKernel
 from ..loops.scalar_ir import Buffer, Scalar
 from ..loops.schedule_cuda import EXACT, Launch, Units
 from ..graph.dtypes import DTYPES
@@ -38,6 +38,9 @@ def emit_kernel(kernel: Kernel, units: Units = EXACT) -> KernelSource:
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         from .cuda_contraction import emit_contraction
         return named(kernel, ISA, emit_contraction(kernel, PLACE, units))
+    elif isinstance(kernel, PreparedKernel):
+        from .cuda_few import emit_prepared
+        return named(kernel, ISA, emit_prepared(kernel, PLACE, units))
     assert isinstance(kernel, CheckKernel), "a GPU calls no function of the user's"
     return named(kernel, ISA, emit_check(kernel, PLACE, units.relaxed))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Iterable, Sequence
+from typing import AbstractSet as Set, Any, Iterable, Sequence
 
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalars import point_number
@@ -62,9 +62,9 @@ class Part:
 
 
 def kernel_texts(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
-                 parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields of a template that are the kernel's; parts: those of its contractions."""
-    used = {x for part in parts for x in part["emitter"].used}
+                 parts: list[dict[str, Any]], more: Set[Sym | str] = frozenset()) -> dict[str, Any]:
+    """The fields of a template that are the kernel's; parts: those of its contractions; more: what else it uses."""
+    used = {*more, *(x for part in parts for x in part["emitter"].used)}
     written = frozenset(s.buffer for s in kernel.stores)
     return {"label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
             "dims": len(kernel.dims), "prologue": "\n".join(prologue(kernel, used, written)), "parts": parts,

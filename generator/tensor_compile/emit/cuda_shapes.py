@@ -6,12 +6,18 @@ from dataclasses import replace
 from typing import Callable, Hashable, TypeAlias
 
 from ..loops.fused import Fused
-from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, mapped
+from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, mapped, \
+    PreparedKernel
 from ..loops.schedule_cuda import Shape
 from .identity import identity
 
 Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel
 Shapes: TypeAlias = Callable[[Tuned], Shape | None]   # None: the cost model decides
+
+
+def product_of(kernel: Kernel) -> Kernel:
+    """The part of a kernel that may have other shapes."""
+    return kernel.contraction if isinstance(kernel, PreparedKernel) else kernel
 
 
 def is_tuned(kernel: Kernel) -> bool:

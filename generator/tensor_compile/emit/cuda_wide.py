@@ -7,7 +7,7 @@ from ..loops.loop_ir import LoopNestKernel, RowReduce, Phase
 from ..loops.scalar_ir import Load
 from ..loops.schedule_cuda import Launch
 from ..loops.scalars import identity, walk
-from ..symbolic import Expr, product
+from ..symbolic import ONE, Expr, product
 from . import cuda_vectors
 from .cuda_kernels import Emitter, decode, emitter, function
 from .reduction import OPERATION
@@ -43,20 +43,36 @@ def _points(kernel: LoopNestKernel, e: Emitter, launch: Launch) -> list[str]:
     return [*e.lines, f"{head} {{", *(f"    {line}" for line in [*lines, *body]), "}"]
 
 
+def emit_rows(kernel: LoopNestKernel, e: Emitter, threads: int) -> tuple[list[str], list[str]]:
+    """All rows, by a block of so many threads that does something else as well: what may be done before the kernel in
+    front has ended, and the rest. The template has named the thread `thread`."""
+    e.relaxed = True
+    rows = _Rows(kernel, e, Launch(ONE, 1, threads, wide=threads), "thread")
+    body = rows.lines()
+    return rows.once, [*e.lines, *body]
+
+
 class _Rows:
-    def __init__(self, kernel: LoopNestKernel, e: Emitter, launch: Launch):
+    """thread: what names a thread of a row, in blocks that have all rows."""
+
+    def __init__(self, kernel: LoopNestKernel, e: Emitter, launch: Launch, thread: str = ""):
         self.kernel, self.e, self.launch = kernel, e, launch
-        self.threads = launch.wide
+        self.threads, self.thread = launch.wide, thread or "lane"
+        self.alone = not thread
         phase = next(phase for phase in kernel.phases if phase.vars)
         self.count: Expr = product(extent(s) for s in phase.vars)
         self.passes = -(-self.count.value // (8 * self.threads))
         self.arrays: dict[Load, str] = {}
+        self.once: list[str] = []   # what may run before the kernel in front has ended
 
     def lines(self) -> list[str]:
         kernel, e = self.kernel, self.e
         e.open()
         rows = e.index(product(extent(s) for s in kernel.rows))
-        if self.threads == 32:
+        if not self.alone:
+            e.lines.append(f"__shared__ float shared[{self.threads // 32}];")
+            head = f"for (tc_index row = 0; row < {rows}; ++row)"
+        elif self.threads == 32:
             each = self.launch.each
             e.lines.append("const int lane = threadIdx.x % 32;")
             head = f"for (tc_index row = (tc_index)blockIdx.x * {each} + threadIdx.x / 32; row < {rows}; " \
@@ -76,24 +92,59 @@ class _Rows:
         return e.scopes.pop().lines
 
     def keep(self) -> None:
-        """Arrays for what several phases load at their points."""
+        """Arrays for what several phases load at their points; in blocks that do something else as well also for what
+        later phases load: that is on its way while the first ones sum."""
         e = self.e
         written = {x.buffer for x in self.kernel.stores}
-        uses: dict[Load, int] = {}
-        for phase in self.kernel.phases:
-            if not phase.vars:
-                continue
+        uses: dict[Load, list[Phase]] = {}
+        phases = [phase for phase in self.kernel.phases if phase.vars]
+        for phase in phases:
             for node in dict.fromkeys(n for n in walk(*phase.values) if isinstance(n, Load)):
                 if node.buffer not in written and cuda_vectors.comes_wide(e, node, phase.vars[-1]):
-                    uses[node] = uses.get(node, 0) + 1
+                    uses.setdefault(node, []).append(phase)
         room = MOST_KEPT
-        for node, times in uses.items():
+        self.loaded: set[Load] = set()
+        for node, where in sorted(uses.items(), key=lambda item: -len(item[1])):
             taken = self.passes * 8
-            if times > 1 and taken <= room:
+            ahead = not self.alone and (self.is_constant(node) or where[0] is not phases[0] and not node.dynamic)
+            if (ahead or len(where) > 1) and taken <= room:
                 room -= taken
                 self.arrays[node] = e.fresh("kept")
-                e.lines.append(f"{C_TYPE[node.dtype]} {self.arrays[node]}[{self.passes}][8];")
-        self.loaded: set[Load] = set()
+                declared = f"{C_TYPE[node.dtype]} {self.arrays[node]}[{self.passes}][8];"
+                if ahead and self.is_constant(node):
+                    self.once += [declared, *self.ahead(node, where[0])]
+                else:
+                    e.lines += [declared, *(self.ahead(node, where[0]) if ahead else [])]
+
+    def is_constant(self, node: Load) -> bool:
+        """Whether all rows load the same, which no kernel stores."""
+        return self.e.buffers[node.buffer].kind == "packed" and not node.dynamic \
+            and not any(set(self.kernel.rows) & set(x.symbols()) for x in node.index)
+
+    def ahead(self, node: Load, phase: Phase) -> list[str]:
+        """Brings it for all points of a thread."""
+        e, last = self.e, phase.vars[-1]
+        self.loaded.add(node)
+        e.open()
+        self.at(phase)
+        cuda_vectors.bring(e, [node], last, e.names[last], {node: f"{self.arrays[node]}[u]"})
+        e.kept = {}
+        self.each_point()
+        return e.scopes.pop().lines
+
+    def at(self, phase: Phase) -> None:
+        """Opens what is done at the points of a phase, and declares its variables."""
+        e = self.e
+        e.open()
+        e.lines.append(f"const tc_index at = (u * {self.threads} + {self.thread}) * 8;")
+        e.open(phase.vars[:-1])
+        e.lines += decode(e, "at", phase.vars)
+
+    def each_point(self) -> None:
+        """Closes it."""
+        e = self.e
+        e.close(f"if (at < {e.index(self.count)})" if self.count.value % (8 * self.threads) else "")
+        e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
 
     def phase(self, phase: Phase) -> None:
         e = self.e
@@ -103,7 +154,7 @@ class _Rows:
                     e.lines.append("__syncthreads();")
                 e.open()
                 e.stores(phase.stores)
-                e.close("if (lane == 0)")
+                e.close(f"if ({self.thread} == 0)")
             return
         last = phase.vars[-1]
         accs = []
@@ -112,10 +163,7 @@ class _Rows:
             accs.append(e.fresh("acc"))
             start = identity(r.op, "seq", r.dtype)
             e.lines.append(f"{C_TYPE[r.dtype]} {accs[-1]} = {constant(start)};")
-        e.open()
-        e.lines.append(f"const tc_index at = (u * {self.threads} + lane) * 8;")
-        e.open(phase.vars[:-1])
-        e.lines += decode(e, "at", phase.vars)
+        self.at(phase)
         first = e.names[last]
         mine = [n for n in dict.fromkeys(walk(*phase.values)) if isinstance(n, Load) and n in self.arrays]
         before = e.kept
@@ -132,8 +180,7 @@ class _Rows:
         e.lines += cuda_vectors.points(e, phase.stores, last, first, [], phase.vars, [r.value for r in phase.reduces],
                                        each)
         e.kept = before
-        e.close(f"if (at < {e.index(self.count)})" if self.count.value % (8 * self.threads) else "")
-        e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
+        self.each_point()
         for acc, r in zip(accs, reduces):
             self.finish(acc, r)
 

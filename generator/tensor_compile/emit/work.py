@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Iterable, Mapping
 
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
-    Kernel, Program, RowSort, Step, Tiles
+    Kernel, PreparedKernel, Program, RowSort, Step, Tiles
 from ..loops.scalar_ir import Reduction, Scalar
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
@@ -59,6 +59,8 @@ def _kernel(kernel: Kernel) -> Expr:
         return kernel.buffer.elements
     if isinstance(kernel, ExternKernel):   # one thread's, whatever it does
         return ZERO
+    if isinstance(kernel, PreparedKernel):
+        return _kernel(kernel.rows) + _kernel(kernel.contraction)
     if isinstance(kernel, GroupedContractionKernel):
         return sum((_kernel(part) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):

@@ -13,7 +13,8 @@ from .schedule_half import MULTIPROCESSORS
 
 MOST_ROWS = 4
 MOST_BYTES = 64 * 1024       # of the rows in shared memory
-MOST_BLOCKS = 4 * MULTIPROCESSORS   # of a launch: each goes on with further columns
+TOGETHER = 3                 # blocks of a multiprocessor at a time
+MOST_BLOCKS = TOGETHER * MULTIPROCESSORS   # of a launch: each goes on with further columns
 FEWEST_TERMS = 64
 
 
@@ -46,7 +47,7 @@ def few_rows(kernel: ContractionKernel | GroupedContractionKernel, dtype: str) -
                 or k.value < FEWEST_TERMS or not all(lines_of_terms(buffers, part, b, dtype) for b in part.b):
             return None
         rows, terms, sums = max(rows, m.value), max(terms, -(-k.value // 8) * 8), max(sums, len(part.b))
-    made = FewRows(rows, terms, 8 if sums <= 2 else 4)
+    made = FewRows(rows, terms, 8 if sums == 1 else 4)
     return made if made.shared <= MOST_BYTES and sums <= 4 else None
 
 

@@ -12,7 +12,8 @@ from typing import Any, Mapping, Sequence, TypeVar
 
 from ..graph.ir import Loc
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, LoopNestKernel, Phase, RowSort, Store
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, LoopNestKernel, Phase, \
+    PreparedKernel, RowSort, Store
 from .products import F32, Product
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import dims_of, expressions, extent, loads, walk
@@ -44,6 +45,12 @@ def attention(buffers: Buffers, values: ContractionKernel, k: tuple[Sym, ...], a
 def grouped(label: str, parts: tuple[ContractionKernel, ...], loc: Loc | None = None) -> GroupedContractionKernel:
     params = tuple(dict.fromkeys(b for part in parts for b in part.params))
     return GroupedContractionKernel(label, parts, params, dims_of(*(sym(s) for part in parts for s in part.dims)), loc)
+
+
+def prepared(rows: LoopNestKernel, product: ContractionKernel | GroupedContractionKernel) -> PreparedKernel:
+    params = tuple(dict.fromkeys(rows.params + product.params))
+    return PreparedKernel(f"{rows.label}+{product.label}", rows, product, params,
+                          dims_of(*(sym(s) for s in rows.dims + product.dims)), product.loc)
 
 
 def changed(buffers: Buffers, kernel: Single, **content: Any) -> Single:

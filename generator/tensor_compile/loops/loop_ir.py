@@ -272,6 +272,31 @@ class GroupedContractionKernel:
         return [v for part in self.contractions for v in part.values]
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedKernel:
+    """A product and the nest in front of it that makes its first operand, as one kernel of a GPU: each block makes all
+    rows of the operand for itself, in its own memory.
+
+    Nothing else reads what the nest stores, and the product stores nothing that the nest reads. Both have params and
+    dims of their own, which are among the kernel's.
+    """
+
+    label: str
+    rows: LoopNestKernel
+    contraction: ContractionKernel | GroupedContractionKernel
+    params: tuple[Buffer, ...]
+    dims: tuple[Sym, ...]
+    loc: Loc | None = None
+
+    @property
+    def stores(self) -> tuple[Store, ...]:
+        return self.rows.stores + self.contraction.stores
+
+    @property
+    def values(self) -> list[Scalar]:
+        return [*self.rows.values, *self.contraction.values]
+
+
 class WholeBuffers:
     """What reads and stores whole buffers: nothing at a point."""
 
@@ -312,7 +337,7 @@ class ExternKernel(WholeBuffers):
     loc: Loc | None = None
 
 
-Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | CheckKernel | ExternKernel
+Kernel = LoopNestKernel | ContractionKernel | GroupedContractionKernel | PreparedKernel | CheckKernel | ExternKernel
 
 
 # -- regions ---------------------------------------------------------------------------------------------------------

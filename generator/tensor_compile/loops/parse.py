@@ -17,7 +17,8 @@ from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, RowReduce, RowSort, Slot, Step, Store, Tiles
+    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort, Slot, \
+    Step, Store, Tiles
 from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
@@ -108,7 +109,7 @@ class _Parser:
             readers["compute"] = self.compute
         else:
             readers |= {"loop_nest": self.loop_nest, "byte_product": self.byte_product, "attention": self.attention,
-                        "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
+                        "prepared": self.prepared, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
         word = line.word("a declaration")
@@ -405,6 +406,24 @@ class _Parser:
             parts.append(self.contraction_kernel(inner, unit))
         inner.end()
         return GroupedContractionKernel(label, tuple(parts), params, dims, loc)
+
+    def prepared(self, line: ItemLine, unit: Declarations) -> PreparedKernel:
+        label, loc = line.string(), line.loc()
+        line.expect("{")
+        line.end()
+        params, dims = self.interface(line.item)
+        inner = self.within(Scope(unit), "a prepared product")
+        inner.expect("loop_nest")
+        rows = self.loop_nest(inner, unit)
+        inner = self.within(Scope(unit), "a prepared product")
+        product = self.grouped_contraction(inner, unit) if inner.accept("grouped_contraction") else None
+        if product is None:
+            inner.expect("contraction")
+        made = PreparedKernel(label, rows, product or self.contraction_kernel(inner, unit), params, dims, loc)
+        inner = self.within(line.item, "a prepared product")
+        inner.expect("}")
+        inner.end()
+        return made
 
     def factor(self, line: ItemLine, name: str) -> Load:
         return self.within(line.item, "a contraction").factor(name)

@@ -13,8 +13,8 @@ from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fused import Fused
 from .byte_products import ByteProductKernel
 from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, Program, regions, RowReduce, \
-    RowSort, Step, Store, Tiles
+    ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, PreparedKernel, Program, regions, \
+    RowReduce, RowSort, Step, Store, Tiles
 from .products import F32
 from .scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .lower import LoweredFunction
@@ -147,6 +147,10 @@ def _asked(item: Element) -> Iterator[Expr]:
         return
     if isinstance(item, ExternKernel):
         yield from (s for b in item.params for s in b.shape)
+        return
+    if isinstance(item, PreparedKernel):
+        for each in (item.rows, item.contraction):
+            yield from _asked(each)
         return
     if isinstance(item, GroupedContractionKernel):
         for part in item.contractions:
@@ -312,6 +316,9 @@ class _Printer:
             parts = [line for part in k.contractions for line in _Printer(self.dims).item(part)]
             return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k),
                     *("  " + line for line in parts), "}"]
+        if isinstance(k, PreparedKernel):
+            parts = [line for part in (k.rows, k.contraction) for line in _Printer(self.dims).item(part)]
+            return [f"prepared {quote(k.label)}{_loc(k)} {{", *_interface(k), *("  " + line for line in parts), "}"]
         panel = k.panel if isinstance(k, Contraction) else k.b_panel
         stores = [Store(k.out, k.index, Acc(k.product.sum))] if isinstance(k, Contraction) else k.stores
         self.share(k.values if isinstance(k, AttentionKernel) else

@@ -13,10 +13,10 @@ from typing import Callable, Iterable, Iterator
 from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, Kernel, LoopNestKernel, Program, Region, Step, Store
+    GroupedContractionKernel, Kernel, LoopNestKernel, PreparedKernel, Program, Region, Step, Store
 from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
-from .scalars import empty, extent, guarded_loads
+from .scalars import empty, extent, guarded_loads, loads
 from .tile_axes import Axis
 
 
@@ -32,6 +32,8 @@ def stores(item: Element) -> Iterator[tuple[Store, tuple[Sym, ...]]]:
     elif isinstance(item, GroupedContractionKernel):
         for part in item.contractions:
             yield from stores(part)
+    elif isinstance(item, PreparedKernel):
+        yield from stores(item.contraction)
     elif isinstance(item, LoopNestKernel):
         for phase in item.phases:
             for s in phase.stores:
@@ -54,6 +56,8 @@ def _loads(kernel: Kernel) -> Iterator[tuple[Load, tuple[Expr, ...]]]:
 def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
     """Stores of which two points may be of one element. Scratch belongs to one thread, which walks its rows one after
     the other. in_tiles: `between_tiles` looks at the points of all tiles together."""
+    if isinstance(item, PreparedKernel):
+        return same_element(buffers, item.rows) + same_element(buffers, item.contraction)
     problems = []
     for s, variables in _stored(item):
         b = buffers[s.buffer]
@@ -110,6 +114,10 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
         return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
             for one, two in permutations(kernel.contractions, 2) for name in shared(one, two)]
+    if isinstance(kernel, PreparedKernel):    # what the nest stores is each block's own
+        late = {s.buffer for s in kernel.contraction.stores} & {x.buffer for x in loads(*kernel.rows.values)}
+        return [*crossed(buffers, kernel.rows), *crossed(buffers, kernel.contraction),
+                *(f"{kernel.label}: stores {name}, which other blocks read for their rows" for name in sorted(late))]
     made: dict[str, list[tuple[Expr, ...]]] = {}
     for s, _ in _stored(kernel):
         made.setdefault(s.buffer, []).append(s.index)

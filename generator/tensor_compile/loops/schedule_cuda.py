@@ -24,7 +24,7 @@ from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_ha
 from .few_rows import FewRows
 from .line_tiles import LineTile
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
-    LoopNestKernel, Phase, RowReduce, RowSort
+    LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort
 from .scalar_ir import Reduction
 from .scalars import extent, walk
 from .schedule_half import MULTIPROCESSORS, HalfTile
@@ -161,6 +161,8 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
     """plain: as a kernel of the reference; units: what contractions run on."""
     if isinstance(kernel, CheckKernel):
         return Launch(ONE, THREADS, THREADS)
+    if isinstance(kernel, PreparedKernel):
+        return launch(kernel.contraction, units=units)
     if isinstance(kernel, AttentionKernel):
         attention = schedule_attention.tile(kernel, units.wgmma)
         return Launch(attention.blocks(kernel), 1, attention.threads, shared=attention.shared, cluster=attention.split)
@@ -281,6 +283,8 @@ def is_small(kernel: Kernel) -> bool:
     if isinstance(kernel, LoopNestKernel):
         rows = product(extent(s) for s in kernel.rows)
         counts += [rows * product(extent(s) for s in phase.vars) for phase in kernel.phases]
+    elif isinstance(kernel, PreparedKernel):
+        return is_small(kernel.rows) and is_small(kernel.contraction)
     elif not isinstance(kernel, (CheckKernel, ExternKernel)):
         for part in kernel.contractions:
             counts += [product(extent(s) for s in part.batch + part.m + part.n), product(extent(s) for s in part.k)]

@@ -11,11 +11,12 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
+from ..graph.dtypes import NARROW_FLOATS
 from ..symbolic import Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
 from .fused import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, Program, RowSort, Step, Store, Tiles
+    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, PreparedKernel, Program, RowSort, Step, Store, Tiles
 from .products import F32
 from .scalar_ir import Buffer, Scalar
 from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space
@@ -161,19 +162,12 @@ class _Checker:
             self.problems.append(f"{k.label}: {sorted(missing)} are no parameters")
         self.problems += verify_variables.unbound(k)
         if isinstance(k, LoopNestKernel):
-            mine: set[str] = set()
-            for phase in k.phases:
-                if empty(phase.vars):
-                    continue
-                for r in phase.reduces:
-                    self.value(k.label, r.value)
-                    if isinstance(r, RowSort):
-                        self.sort(k.label, r, phase)
-                for s in phase.stores:
-                    self.store(k.label, s)
-                loaded = {n for v in phase.values for n in _names(v)}
-                self.readable(k.label, loaded, written | mine)
-                mine |= {s.buffer for s in phase.stores} | {r.buffer for r in phase.reduces if isinstance(r, RowSort)}
+            self.nest(k, written)
+        elif isinstance(k, PreparedKernel):
+            self.nest(k.rows, written)
+            for part in k.contraction.contractions:
+                self.contraction(part)
+            self.readable(k.label, reads, written | set(accesses.written(k.rows)))
         elif isinstance(k, (ContractionKernel, GroupedContractionKernel)):
             for part in k.contractions:
                 self.contraction(part)
@@ -185,6 +179,21 @@ class _Checker:
         written |= writes
         self.problems += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
 
+    def nest(self, k: LoopNestKernel, written: set[str]) -> None:
+        mine: set[str] = set()
+        for phase in k.phases:
+            if empty(phase.vars):
+                continue
+            for r in phase.reduces:
+                self.value(k.label, r.value)
+                if isinstance(r, RowSort):
+                    self.sort(k.label, r, phase)
+            for s in phase.stores:
+                self.store(k.label, s)
+            loaded = {n for v in phase.values for n in _names(v)}
+            self.readable(k.label, loaded, written | mine)
+            mine |= {s.buffer for s in phase.stores} | {r.buffer for r in phase.reduces if isinstance(r, RowSort)}
+
     def extern(self, k: ExternKernel) -> None:
         for b in k.params:
             if b.order != tuple(range(len(b.shape))):
@@ -195,7 +204,8 @@ class _Checker:
 
     def contraction(self, k: ContractionKernel) -> None:
         product = k.product
-        if product != F32 and (not product.legal or k.a.dtype != product.a or any(b.dtype != product.b for b in k.b)):
+        firsts = (product.a,) if product.integer else (product.a, *NARROW_FLOATS)    # narrow makes operands short
+        if product != F32 and (not product.legal or k.a.dtype not in firsts or any(b.dtype != product.b for b in k.b)):
             self.problems.append(f"{k.label}: its operands are not those of {product}")
         for v in () if empty(k.k) else (k.a, *k.b):
             self.value(k.label, v)

@@ -12,7 +12,7 @@ from typing import Iterable
 
 from ..symbolic import Expr, Sym
 from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, LoopNestKernel, RowReduce
+    GroupedContractionKernel, LoopNestKernel, PreparedKernel, RowReduce
 from .scalar_ir import Acc, Apply, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .scalars import walk
 
@@ -51,6 +51,9 @@ class _Scopes:
         elif isinstance(item, GroupedContractionKernel):
             for part in item.contractions:
                 self.item(part)
+        elif isinstance(item, PreparedKernel):
+            self.item(item.rows)
+            self.item(item.contraction)
         elif isinstance(item, LoopNestKernel):
             self.nest(item)
         else:
