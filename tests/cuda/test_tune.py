@@ -27,7 +27,7 @@ from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
 from tensor_compile.errors import UsageError, UserError
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.grouped_contractions import MOST_GROUPED
-from tensor_compile.loops.narrow import _Change
+from tensor_compile.loops.narrow import Change, rounded as rounded_to
 from tensor_compile.loops.schedule_cuda import shape_name
 from tensor_compile.symbolic import sym
 
@@ -46,7 +46,7 @@ def with_maps(parts: int, target: targets.Target) -> tune_cuda.Case:
     """Contractions side by side whose operands tensor maps describe."""
     kernel = forms.siblings(33, 72, (24,) * parts, 1)
     buffers = {b.name: replace(b, dtype="bf16") for b in kernel.params}
-    made = _Change(buffers, set(buffers), "bf16").kernel(kernel)
+    made = Change(buffers, dict.fromkeys(buffers, rounded_to("bf16"))).kernel(kernel)
     made = replace(made, params=tuple(replace(b, kind="temp") if b.name == "a" else b for b in made.params))
     units = schedule_cuda.units(target)
     shape = next(s for s in schedule_cuda.shapes(made, units) if shape_name(s) == "wgmma_64x64_16x64")
