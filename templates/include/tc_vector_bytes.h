@@ -30,6 +30,33 @@ static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
 {
     return (tcv_i32){_mm512_cvtps_epi32(x.a)};
 }
+
+/* The low bytes of 16 columns of x, y and z in turn, 48 bytes. */
+static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i32 z)
+{
+    static const int8_t order[3][64] = {
+        {0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5,
+        -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1,
+        -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1,
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+        {-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1,
+        5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10,
+        -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1,
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+        {-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1,
+        -1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1,
+        10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15,
+        -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1, -1},
+    };
+    const __m512i a = _mm512_broadcast_i32x4(_mm512_cvtepi32_epi8(x.a)), b = _mm512_broadcast_i32x4(_mm512_cvtepi32_epi8(y.a));
+    const __m512i c = _mm512_broadcast_i32x4(_mm512_cvtepi32_epi8(z.a));
+    const __m512i both = _mm512_or_si512(_mm512_shuffle_epi8(a, _mm512_loadu_si512(order[0])),
+                                         _mm512_shuffle_epi8(b, _mm512_loadu_si512(order[1])));
+    const __m512i all = _mm512_or_si512(both, _mm512_shuffle_epi8(c, _mm512_loadu_si512(order[2])));
+    _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(all));
+    _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(all, 2));
+}
+
 #define TCV_STORE_FOUR(T, PACK, HALF)                                                                                  \
     static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
                                              tc_index count)                                                           \

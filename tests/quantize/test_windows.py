@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Depthwise convolutions of bytes by words of AVX-512 VNNI: the bits of the interpreter for every shape of window that
-has such code, and for some that have none."""
-import math
+"""Depthwise convolutions of bytes by words of AVX-512 VNNI: the bits of the interpreter. An image of floats as three
+bytes a point."""
 import random
 import tempfile
 from pathlib import Path
@@ -9,23 +8,22 @@ from pathlib import Path
 from samples import run, st
 from tap import done, note, ok
 
-# the first three have such code: a word has rows of a window that lie as far apart as its columns step
-# channels, height, width, window, stride, padding (low = high), dilation, dtype, scale
-CASES = [(16, 7, 9, (3, 3), (1, 1), (1, 1), (1, 1), "I8", 3e-3), (96, 9, 8, (3, 3), (2, 2), (1, 1), (1, 1), "I8", 3e-3),
-         (80, 6, 5, (4, 2), (1, 2), (2, 0), (1, 1), "I8", 3e8),
-         (64, 3, 7, (1, 4), (1, 3), (0, 2), (1, 1), "U8", math.nan),
-         (112, 8, 9, (2, 3), (2, 1), (0, 2), (2, 2), "I8", 0.2),
-         (24, 6, 6, (3, 3), (1, 1), (1, 1), (1, 1), "I8", 3e-3)]
+# channels, height, width, window, stride, padding (low = high), dtype, scale
+CASES = [(16, 7, 9, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (96, 9, 8, (3, 3), (2, 2), (1, 1), "I8", 3e-3),
+         (80, 6, 5, (4, 2), (1, 2), (2, 0), "I8", 3e8)]
 HEAD = """#include <tensor_compile/model.h>
 TC_MODEL(m)
 {
     tc_dim batch = tc_dynamic(g, "batch", 1, 4);
     tc_weights(g, "w.safetensors");
+    tc_tensor image = tc_input(g, "image", TC_F32, batch, 3, 5, 32);
+    tc_tensor bytes = tc_quantize(image, tc_full(g, 0.04, TC_F32), tc_full(g, -3, TC_I8));
+    tc_output(g, "bytes", tc_permute(bytes, 0, 2, 3, 1));
 """
 rng = random.Random(5)
 with tempfile.TemporaryDirectory() as name:
     folder, text, tensors = Path(name), HEAD, {}
-    for i, (c, h, w, (ky, kx), (sy, sx), (py, px), (dy, dx), dtype, scale) in enumerate(CASES):
+    for i, (c, h, w, (ky, kx), (sy, sx), (py, px), dtype, scale) in enumerate(CASES):
         tensors |= {f"w{i}": ("I8", [c, 1, ky, kx], [rng.randrange(-128, 128) for _ in range(c * ky * kx)]),
                     f"s{i}": ("F32", [c], [scale * (j % 5 - 1) for j in range(c)]),
                     f"b{i}": ("I32", [c], [rng.randrange(-9999, 9999) for _ in range(c)])}
@@ -34,8 +32,7 @@ with tempfile.TemporaryDirectory() as name:
     tc_output(g, "y{i}", tc_permute(tc_quantized_conv(.x = {{x{i}, 0.5f, 11}}, .w = tc_weight(g, "w{i}"),
                                            .w_scale = tc_weight(g, "s{i}"), {bias}.scale = 0.5f, .zero = {3 * i},
                                            .floats = true, .stride = {{{sy}, {sx}}}, .low = {{{py}, {px}}},
-                                           .high = {{{py}, {px}}}, .dilation = {{{dy}, {dx}}},
-                                           .groups = {c}), 0, 2, 3, 1));
+                                           .high = {{{py}, {px}}}, .groups = {c}), 0, 2, 3, 1));
 """
     (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
     st.write(folder / "w.safetensors", tensors)
@@ -45,8 +42,11 @@ with tempfile.TemporaryDirectory() as name:
               "windows of bytes have the bits of the interpreter"):
         note(called.stdout + called.stderr)
     called = run("build", folder / "m.c", "--isa", "avx512,avx512_vnni", "--emit", "c", "-o", folder / "out")
-    made = [p for p in (folder / "out").glob("*__*.c") if "tct_interleave" in p.read_text(encoding="utf-8")]
-    if not ok(called.returncode == 0 and len(made) == 3 and all(p.stem.endswith("__avx512_vnni") for p in made),
+    kernels = {p: p.read_text(encoding="utf-8") for p in (folder / "out").glob("*__*.c")}
+    made = [p for p, text in kernels.items() if "tct_interleave" in text]
+    ok(any("tcv_store_three_bytes" in text for text in kernels.values()), "three bytes of a point are stored together")
+    if not ok(called.returncode == 0 and len(made) == len(CASES) and \
+              all(p.stem.endswith("__avx512_vnni") for p in made),
               "those of AVX-512 VNNI are words, and no others"):
         note(f"{called.stderr}{sorted(p.name for p in made)}")
 done()

@@ -30,7 +30,7 @@ from .reduction import BLOCK, POSITIONS, siblings
 from .row_sums import RowSum, row_sum
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
 from .transpose import SIDE, Transposition, transposition
-from . import window
+from . import turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -119,6 +119,9 @@ class LoopNestEmitter:
             self.transpose(turned)
         elif self.cut is not None:
             self.windows(self.cut)
+        elif type(e) is ScalarEmitter and turns.in_turn(kernel, self.isa) and self.is_wide(kernel.phases[0]):
+            e.lines += self.split(product(extent(s) for s in kernel.rows[:-1]), None, turns.TURNS)
+            turns.emit(e, kernel)
         else:
             self.nest()
         sorts = any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces)
