@@ -177,6 +177,24 @@ static inline tct_i32 tct_load1_u8xi8(const tc_word *p)
 #define tct_fma_u8xi8 tct_fma_i16xi16
 
 /* Words p[0..count-1] to p[0..2*count-1], the last ones first: none is overwritten before it is read. */
+#if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
+#define TCT_ARRANGE(P, WIDEN)                                                                                          \
+    static inline void tct_arrange_##P(tc_word *p, tc_index count)                                                     \
+    {                                                                                                                  \
+        const __m128i order = _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);                     \
+        tc_index i = count;                                                                                            \
+        for (; i % 4 != 0; --i) {                                                                                      \
+            const __m128i x = _mm_shuffle_epi8(_mm_cvtsi32_si128((int)p[i - 1]), order);                               \
+            _mm_storel_epi64((__m128i *)(p + 2 * (i - 1)), _mm_##WIDEN(x));                                            \
+        }                                                                                                              \
+        for (; i > 0; i -= 4) {                                                                                        \
+            const __m128i x = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + i - 4)), order);                  \
+            _mm256_storeu_si256((__m256i *)(p + 2 * i - 8), _mm256_##WIDEN(x));                                        \
+        }                                                                                                              \
+    }
+TCT_ARRANGE(i8xu8, cvtepi8_epi16)
+TCT_ARRANGE(u8xi8, cvtepu8_epi16)
+#else
 #define TCT_ARRANGE(P, EVEN, ODD)                                                                                      \
     static inline void tct_arrange_##P(tc_word *p, tc_index count)                                                     \
     {                                                                                                                  \
@@ -193,6 +211,7 @@ static inline tct_i32 tct_load1_u8xi8(const tc_word *p)
     }
 TCT_ARRANGE(i8xu8, _mm_srai_epi16(_mm_slli_epi16(x, 8), 8), _mm_srai_epi16(x, 8))
 TCT_ARRANGE(u8xi8, _mm_and_si128(x, _mm_set1_epi16(0xff)), _mm_srli_epi16(x, 8))
+#endif
 #undef TCT_ARRANGE
 
 #endif

@@ -24,6 +24,24 @@ static TC_INLINE tcv_i32 tcv_quantized_f32(tcv_f32 x, int32_t low, int32_t high,
 #endif
 }
 
+#if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
+/* The first `count` of 16 bytes, not all. */
+static TC_INLINE void tcv_store_bytes(char *to, __m128i bytes, tc_index count)
+{
+    if (count & 8) {
+        _mm_storel_epi64((__m128i *)to, bytes);
+        bytes = _mm_srli_si128(bytes, 8), to += 8;
+    }
+    if (count & 4) {
+        _mm_storeu_si32(to, bytes);
+        bytes = _mm_srli_si128(bytes, 4), to += 4;
+    }
+    const int rest = _mm_cvtsi128_si32(bytes);
+    for (tc_index l = 0; l < (count & 3); ++l)
+        to[l] = (char)(rest >> 8 * l);
+}
+#endif
+
 #if defined(TC_ISA_AVX512)
 /* x within 30 bits, rounded; and 16 to 64 of such columns, plus zero, as bytes: 16 bits hold what is limited to them. */
 static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
@@ -80,23 +98,51 @@ static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i
     /* The first `count` columns, fewer than 16. */                                                                    \
     static TC_INLINE void tcv_store_some_##T(void *p, tcv_i32 x, int zero, tc_index count)                             \
     {                                                                                                                  \
-        char *to = (char *)p;                                                                                          \
         const __m256i words = _mm256_adds_epi16(_mm512_cvtsepi32_epi16(x.a), _mm256_set1_epi16((short)zero));          \
-        __m128i bytes = HALF(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1));                       \
-        if (count & 8) {                                                                                               \
-            _mm_storel_epi64((__m128i *)to, bytes);                                                                    \
-            bytes = _mm_srli_si128(bytes, 8), to += 8;                                                                 \
-        }                                                                                                              \
-        if (count & 4) {                                                                                               \
-            _mm_storeu_si32(to, bytes);                                                                                \
-            bytes = _mm_srli_si128(bytes, 4), to += 4;                                                                 \
-        }                                                                                                              \
-        const int rest = _mm_cvtsi128_si32(bytes);                                                                     \
-        for (tc_index l = 0; l < (count & 3); ++l)                                                                     \
-            to[l] = (char)(rest >> 8 * l);                                                                             \
+        tcv_store_bytes((char *)p, HALF(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)), count);    \
     }
 TCV_STORE_FOUR(i8, _mm512_packs_epi16, _mm_packs_epi16)
 TCV_STORE_FOUR(u8, _mm512_packus_epi16, _mm_packus_epi16)
+#undef TCV_STORE_FOUR
+#elif defined(TC_ISA_AVX2)
+/* The same. */
+static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
+{
+    return (tcv_i32){_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)};
+}
+#define TCV_STORE_FOUR(T, PACK)                                                                                        \
+    static TC_INLINE __m256i tcv_words_##T(tcv_i32 x, int zero)                                                        \
+    {                                                                                                                  \
+        return _mm256_adds_epi16(_mm256_packs_epi32(x.a, x.b), _mm256_set1_epi16((short)zero));                        \
+    }                                                                                                                  \
+    static TC_INLINE __m128i tcv_sixteen_##T(tcv_i32 x, int zero)                                                      \
+    {                                                                                                                  \
+        const __m256i words = tcv_words_##T(x, zero);                                                                  \
+        const __m128i low = _mm256_castsi256_si128(words), high = _mm256_extracti128_si256(words, 1);                  \
+        return _mm_shuffle_epi32(_mm_##PACK(low, high), 0xd8);                                                         \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_store_two_##T(char *p, tcv_i32 x0, tcv_i32 x1, int zero, tc_index count)                 \
+    {                                                                                                                  \
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);                                               \
+        const __m256i bytes = _mm256_##PACK(tcv_words_##T(x0, zero), tcv_words_##T(x1, zero));                         \
+        if (count >= 32)                                                                                               \
+            _mm256_storeu_si256((__m256i *)p, _mm256_permutevar8x32_epi32(bytes, order));                              \
+        else                                                                                                           \
+            _mm_storeu_si128((__m128i *)p, tcv_sixteen_##T(x0, zero));                                                 \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
+                                             tc_index count)                                                           \
+    {                                                                                                                  \
+        tcv_store_two_##T((char *)p, x0, x1, zero, count);                                                             \
+        if (count > 32)                                                                                                \
+            tcv_store_two_##T((char *)p + 32, x2, x3, zero, count - 32);                                               \
+    }                                                                                                                  \
+    static TC_INLINE void tcv_store_some_##T(void *p, tcv_i32 x, int zero, tc_index count)                             \
+    {                                                                                                                  \
+        tcv_store_bytes((char *)p, tcv_sixteen_##T(x, zero), count);                                                   \
+    }
+TCV_STORE_FOUR(i8, packs_epi16)
+TCV_STORE_FOUR(u8, packus_epi16)
 #undef TCV_STORE_FOUR
 #endif
 

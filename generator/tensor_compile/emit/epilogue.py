@@ -77,7 +77,7 @@ class Epilogue:
     def four(self, vectors: str) -> "Four | None":
         """How results of four vectors are stored together, where they are rounded to 8 bits and lie side by side."""
         kernel = self.kernel
-        if vectors != "AVX512" or not self.vector or not self.wide or kernel.where is not None \
+        if vectors not in ("AVX2", "AVX512") or not self.vector or not self.wide or kernel.where is not None \
                 or len(kernel.stores) != 1 or self.access.sums != 1 or not self.access.product.integer:
             return None
         (store,) = kernel.stores

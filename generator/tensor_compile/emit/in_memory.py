@@ -262,6 +262,7 @@ class _Emitter:
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
             "finishes": epilogue.finishes(1), "ahead": "\n".join(epilogue.ahead()),
             "vector": vector, "partial": not epilogue.whole_panels,
+            "four_narrow": four is not None and self.isa.vectors == "AVX2",
             "four": four.dtype if four else "", "four_zero": four.zero if four else 0,
             "four_value": "\n".join(four.value) if four else "", "four_place": "\n".join(four.place) if four else "",
             "four_factors": four.factors if four else [], "most": f"{MOST_FACTOR}f",

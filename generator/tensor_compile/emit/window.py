@@ -24,6 +24,8 @@ MOST_WIDTH = 8      # positions side by side
 MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
 MOST_TERMS = 64     # of a window
 MOST_CODE = 288     # terms of all positions
+FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
+INTEGERS = 2        # whose elements are widened when they are loaded: the more positions share one, the better
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,8 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         return None
     terms = sum(_terms(r) for r in found)
     side = MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
-    most = min(side, max(2, isa.room // 3) // len(found), MOST_CODE // terms)
+    most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found),
+               MOST_CODE // terms)
     size = extent(row).value
     if most < 2 or size < 2:
         return None
