@@ -36,7 +36,7 @@ def kernels() -> list[tuple[str, object, list[dict]]]:
     signed, mixed, unsigned = (products.integers(a, b, "x86_64")[0]
                                for a, b in (("i8", "i8"), ("u8", "i8"), ("u8", "u8")))
     return [("i8 x i8 37x70x75", typed(37, 70, 75, signed), [{}]),
-            ("i8 x i8 3x3, filled", window(9, 6, 20, signed, fill=0x7d), [{}]),
+            ("i8 x i8 3x3, filled", window(9, 6, 40, signed, fill=0x7d), [{}]),
             ("u8 x i8 64x64x128", typed(64, 64, 128, mixed), [{}]),
             ("u8 x u8 dynamic rows", typed(sym(m), 33, 190, unsigned), [{m: 16}, {m: 51}])]
 
