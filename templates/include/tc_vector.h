@@ -38,6 +38,14 @@
 #error "tc_vector.h: the compile command names no instruction set (-DTC_ISA_...)"
 #endif
 
+/* x / y in every lane; meant for loops in which y stays. */
+#ifndef TCQ_DIV_BY
+static TC_INLINE tcv_f32 tcv_div_by_f32(tcv_f32 x, float y)
+{
+    return tcv_div_f32(x, tcv_splat_f32(y));
+}
+#endif
+
 #ifndef TCQ_STREAM
 static TC_INLINE void tcv_stream_f32(float *p, tcv_f32 x)
 {

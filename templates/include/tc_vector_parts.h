@@ -9,7 +9,8 @@
  * range), tcq_cast_bounded_f32 (to integer, in range, or NaN, which is 0), tcq_fma_short (x * y + z of integers, x and y
  * within 16 bits, signed), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and
  * tcq_min_i32 (over the part's lanes). Partial loads and stores touch only the named elements. TCQ_STREAM: tcq_stream_f32(p, x)
- * stores past the caches, p aligned to the part; tcq_stream_end() comes before others may load that. TCQ_SCALE: there is a
+ * stores past the caches, p aligned to the part; tcq_stream_end() comes before others may load that.
+ * TCQ_DIV_BY: there is a tcq_div_by_f32(x, y), x / y for a y that is the same in a loop. TCQ_SCALE: there is a
  * tcq_scale_f32(x, n), x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
  * amount a lane. TCQ_QUANTIZED: there is a tcq_quantized_f32(x, low, high, zero), x within low and high rounded to an
  * integer, plus zero; 0 where x is NaN. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
@@ -76,6 +77,11 @@ TCV_DEFINE(tcv_i32, tcv_loadw_i32, (const int32_t *p, tc_index lo, tc_index hi, 
 #define TCV_P(m, l) tcq_store_f32(p + l, x.m);
 TCV_DO(tcv_store_f32, (float *p, tcv_f32 x), TCV_P)
 #undef TCV_P
+#ifdef TCQ_DIV_BY
+#define TCV_P(m, l) r.m = tcq_div_by_f32(x.m, y);
+TCV_DEFINE(tcv_f32, tcv_div_by_f32, (tcv_f32 x, float y), TCV_P)
+#undef TCV_P
+#endif
 #ifdef TCQ_STREAM
 #define TCV_P(m, l) tcq_stream_f32(p + l, x.m);
 TCV_DO(tcv_stream_f32, (float *p, tcv_f32 x), TCV_P)

@@ -407,6 +407,38 @@ static void check_masked(void)
     tc_ok(!fetestexcept(FE_UNDERFLOW), "without an underflow");
 }
 
+/* Quotients of numbers near and far, and of quotients that lie next to the middle of two numbers. */
+static void check_divisor(void)
+{
+    static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1e-40f, 3e38f, 0x1p-60f, 0x1p60f, 0x1p-61f, 0x1p61f,
+                                    1.0f, -1.0f};
+    enum { SPECIAL = sizeof special / sizeof *special };
+    uint32_t seed = 1;
+    int same = 1;
+    for (int i = 0; i < 200000; ++i) {
+        seed = seed * 1664525u + 1013904223u;
+        const uint32_t bits = (seed & 0x7fffffu) | (127u - 20u + (seed >> 25) % 40u) << 23;
+        float y;
+        memcpy(&y, &bits, sizeof y);
+        if (i % 64 == 0)
+            y = special[i / 64 % SPECIAL];
+        for (int l = 0; l < 16; ++l) {
+            seed = seed * 1664525u + 1013904223u;
+            const float q = 1.0f + (float)(seed >> 9) * 0x1p-23f;
+            xf[l] = (float)((double)y * ((double)q + 0x1p-24));
+        }
+        if (i % 8 == 0)
+            xf[i / 8 % 16] = special[i / 128 % SPECIAL];
+        tcv_store_f32(rf, tcv_div_by_f32(tcv_load_f32(xf), y));
+        for (int l = 0; l < 16; ++l) {
+            const volatile float x = xf[l], by = y;
+            const float z = x / by;
+            same &= tc_asint_f32(z) == tc_asint_f32(rf[l]) || (z != z && rf[l] != rf[l]);
+        }
+    }
+    tc_ok(same, "division by one number");
+}
+
 /* Stores past the caches are stores. */
 static void check_stream(void)
 {
@@ -432,6 +464,7 @@ int main(int argc, char **argv)
     check_operations();
     check_masked();
     check_stream();
+    check_divisor();
     check_narrow();
     check_halves(4099);
     check_reductions();

@@ -250,6 +250,8 @@ class ScalarEmitter:
             suffix = f"{node.op}_{node.args[-1].dtype}"
         if not any(a.vector for a in args):
             return self.name(f"{self.function(suffix)}({', '.join(a.text for a in args)})", node.dtype, False, depth)
+        if suffix == "div_f32" and args[0].vector and not args[1].vector and args[1].depth < depth:
+            return self.name(f"tcv_div_by_f32({args[0].text}, {args[1].text})", node.dtype, True, depth)
         texts = [a.text if a.vector else splat(n.dtype, a.text) for a, n in zip(args, node.args)]
         return self.name(f"tcv_{suffix}({', '.join(texts)})", node.dtype, True, depth)
 

@@ -32,6 +32,7 @@ from .tile_panels import panels, tiled
 from .uses import Uses
 
 ROWS = 32
+FAR_ROWS = 64      # where second operands do not stay in the second cache
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
 NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
@@ -208,8 +209,11 @@ class _Former:
         if reason:
             self.refusals.append((f"{chain.label} in tiles", reason))
             return
-        were = dict(self.buffers)
+        were, higher = dict(self.buffers), self.growing_block(chain)
         before, tiles = self.tiles(chain, block)
+        if tiles.growing and higher > block:
+            self.buffers, block = dict(were), higher
+            before, tiles = self.tiles(chain, higher)
         if between_tiles(self.buffers, tiles.axes, tiles.body):
             self.buffers = were
             self.refusals.append((f"{chain.label} in tiles", "a tile would need what another one stores"))
@@ -244,6 +248,19 @@ class _Former:
         block = self.most_rows(chain)
         while block > FEWEST and self.handed_bytes(chain) // total * block > self.target.l2 // 2:
             block = max(FEWEST, block // 2)
+        return block
+
+    def growing_block(self, chain: _Chain) -> int:
+        """Rows of a block of a region whose tiles compute half of what they might, on average, and walk second operands
+        that come from behind the second cache: more, so that these are walked less often."""
+        tile, _ = self.operands(chain, 1)
+        block = min(FAR_ROWS, max(1, self.size(chain.rows[-1][0])))
+        if tile <= self.target.l2:
+            return 0
+        total = max(1, self.size(domain_size(row_variables(chain.kernels[0]))))
+        row = sum(self.size(bytes_of(self.buffers[name])) for name in set(self.in_place(chain).values())) // total
+        while block > FEWEST and row * block // 2 > self.target.l2:
+            block //= 2
         return block
 
     def refusal(self, chain: _Chain, block: int) -> str:
