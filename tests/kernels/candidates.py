@@ -117,6 +117,12 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
+        if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows
+            rows = matmul(5 * tile.rows + 1, 2 * tile.columns + 20, 19, target.panel)
+            for plain in schedules(tile, target)[1:3]:
+                plain = replace(plain, mc=2 * tile.rows)
+                if table.refusal(rows, plain) is None:
+                    out.append(Case("blocks of rows", rows, {}, (plain,), plain))
     return out
 
 

@@ -2,8 +2,9 @@
 """A part of a contraction over micro-kernels of the library (templates/contraction/memory.c.in): a thin driver, and the
 epilogue on accumulators that the micro-kernels left in memory. Full tiles may be the kernel's own (in_registers.py).
 
-Items are batches x column groups x row tiles, columns outermost; a thread takes a contiguous share. Within it, blocks
-of columns, rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
+Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows, these are
+outermost. A thread takes a contiguous share, of blocks of rows thus rectangles. Within it, blocks of columns, rows and
+terms are walked as the schedule says. Partial sums wait in the thread's scratch.
 """
 from __future__ import annotations
 
@@ -463,6 +464,7 @@ class _Emitter:
             "border_a": walk(border, border_names, "a"), "border_b": walk(border, border_names, "b"),
             "border_terms": self.text(access.border[-1].extent),
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
+            "in_rows": bool(schedule.mc) and not (schedule.packed_b or by_panels(access, schedule)),
             "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,
             "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,
