@@ -103,7 +103,7 @@ def in_lines() -> list[Case]:
              "rows that dims decide": (forms.matmul(sym(m), 40, 256), LineTile(16, 48, 64, 4, 2, ahead=True)),
              "panels in two tiles": (forms.matmul(40, 170, 256), LineTile(32, 72, 32, 4, 6)),
              "in place": (forms.matmul(20, 100, 320, panel=0), LineTile(32, 96, 32, 8, 4, ahead=True)),
-             "in place, batched": (forms.matmul(17, 40, 256, panel=0, batch=3), LineTile(48, 64, 32, 6, 4)),
+             "in place, batched": (forms.matmul(70, 40, 256, panel=0, batch=2), LineTile(48, 64, 32, 6, 4)),
              "side by side": (forms.siblings(20, 256, (100, 50)), LineTile(64, 48, 32, 8, 4)),
              "two sums": (forms.sums(20, 70, 256, 2), LineTile(16, 48, 32, 2, 4)),
              "one left of nine": (forms.matmul(130, 80, 256), LineTile(128, 72, 32, 8, 9)),
