@@ -22,7 +22,7 @@ from .candidate_table import PANEL, Candidate, candidates, micro_pointers, regis
     tile_step_cycles
 from .in_registers import own_columns, stands_alone
 from .product_forms import form
-from .schedule_tiles import Band, by_panels, tiles
+from .schedule_tiles import Band, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
@@ -231,7 +231,7 @@ class _Model:
         self.access, self.schedule, self.target, self.parts = access, schedule, target, parts
         self.isa = instruction_set(schedule.isa)
         self.form = form(schedule.dtype, schedule.isa)
-        self.tiles, self.by_panels = tiles(access, schedule), by_panels(access, schedule)
+        self.tiles = tiles(access, schedule)
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
         single = access.rows.is_const and access.rows.value <= schedule.mr   # tile of rows: it reads no panel again
         self.block = min(self.k, schedule.kc) if schedule.kc and not single else self.k
@@ -350,7 +350,7 @@ class _Model:
         for count, band in ((full, self.tiles.full), (1, self.tiles.rests.get(rest))):
             if count and band is not None:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
-                items += count * -(-self.n // (self.tiles.unit if self.by_panels else band.columns))
+                items += count * -(-self.n // band.columns)
         total += self.copies(m) + self.stores(m)
         team = min(self.target.threads, TEAM)
         shared = max(1, self.batches * items * self.parts)
