@@ -315,9 +315,9 @@ class _Emitter:
         return columns.value if columns.is_const and width - 16 < columns.value < width else width
 
     def whole(self, four: Four | None) -> str:
-        """The function of a full tile that keeps sums in registers up to the bytes, where they fit it."""
+        """The function of a full tile that keeps sums in registers up to the bytes, where a register is 16 of them."""
         schedule, kind = self.schedule, self.blocks.form
-        if four is None or kind.tiles or self.blocks.waits or schedule.compact or schedule.nr < 16 \
+        if four is None or self.isa.lanes < 16 or kind.tiles or self.blocks.waits or schedule.compact \
                 or not schedule.blocked or steps(self.access, schedule):
             return ""
         micro, (full, rest) = self.found(schedule.mr, schedule.nr), divmod(self.whole_columns, 16)
