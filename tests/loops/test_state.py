@@ -38,6 +38,13 @@ for fused in (True, False):
     difference, _, _ = compare(old, "f", {"past": 2, "seq": 3}, fused=fused)
     equal(difference, "", f"the old state is read too{'' if fused else ', not fused'}")
 
+wider = module_of(function(f'%0 "x" : i8[4] {LOC}', [
+    '%1 = state() {name="k"} : i8[4]', "%2 = cast(%1) {dtype=i32} : i32[4]", 'assign "k" %0', 'assign "wide" %2',
+    'return "y" %0']), dims=(), states=(("k", "i8[4]"), ("wide", "i32[4]")))
+for fused in (True, False):
+    difference, _, _ = compare(wider, "f", {}, fused=fused)
+    equal(difference, "", f"another state keeps what the old one was{'' if fused else ', not fused'}")
+
 overlapping = module_of(function(f'%0 "x" : f32[2,8,3] {LOC}', [
     "%1 = exp(%0) : f32[2,8,3]", "%2 = tanh(%0) : f32[2,8,3]", '%3 = state() {name="k"} : f32[2,8,3]',
     "%4 = update_slice(%3, %2) {start=[0, 0, 0]} : f32[2,8,3]",

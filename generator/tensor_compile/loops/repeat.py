@@ -39,7 +39,7 @@ def repeat(given: Dependences) -> Dependences:
                 again = _repeatable(uses, writers[0], writer, x.buffer)
             else:
                 again = _widened(uses, writers[0], writer, x.buffer)
-            if again:
+            if again and not any(_overwritten(uses, y.buffer, writers[0], seq) for y in uses.loads[writers[0]]):
                 replaced[x.buffer] = writer
         if replaced:
             _replace(uses, seq, item, replaced)
@@ -118,6 +118,11 @@ def _widened(uses: Dependences, seq: int, writer: Computation, name: str) -> boo
                          or not all(_read_apart(uses, source, seq) for source in sources)):
         return False
     return sum(DTYPES[dtype].bytes for dtype in sources.values()) < DTYPES[writer.value.dtype].bytes
+
+
+def _overwritten(uses: Dependences, name: str, before: int, seq: int) -> bool:
+    """Item `seq` finds another value in the buffer than item `before`."""
+    return uses.overwrites(name) and any(before < w <= seq for w in uses.writers.get(name, ()))
 
 
 def _shared_out(uses: Dependences, writer: Computation, name: str) -> bool:
