@@ -23,7 +23,7 @@ INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is ex
 @dataclass(frozen=True, slots=True)
 class Four:
     """dtype: of 8 bits; factors: parameters whose elements must be small; value, partial, place: bodies of functions of
-    16 columns (templates/contraction/memory.c.in), of which `lanes` exist in partial."""
+    16 columns (templates/contraction/store.c.in), of which `lanes` exist in partial."""
 
     dtype: str
     zero: int

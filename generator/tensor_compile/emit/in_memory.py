@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A part of a contraction over micro-kernels of the library (templates/contraction/memory.c.in): a thin driver, and the
-epilogue on accumulators that the micro-kernels left in memory. Full tiles may be the kernel's own (in_registers.py).
+"""A part of a contraction over micro-kernels of the library (templates/contraction/): a thin driver (memory.c.in), the
+epilogue on accumulators that the micro-kernels left in memory (store.c.in), and the walk over the results, in blocks or
+tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py).
 
 Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows, these are
 outermost. A thread takes a contiguous share, of blocks of rows thus rectangles. Within it, blocks of columns, rows and
@@ -306,6 +307,8 @@ class _Emitter:
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
+        pieces = {"store": "store.c.in", "region": "blocks.c.in" if schedule.blocked else "taps.c.in"}
+        values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
 
     @property
@@ -456,7 +459,7 @@ class _Emitter:
         assert lowest is not None and highest is not None, "how far terms in the padding reach is known"
         reach = lowest if lowest < 0 else highest
         return {
-            **(self.edges(border) if padded else {}), "skips": False,
+            **(self.edges(border) if padded else {}),
             "inside_count": inside_count, "inside_taps": loops(inside, inside_names), "inside_terms": inner_terms,
             "inside_a": walk(inside, inside_names, "a"),
             "inside_b": f"tap * ({inner_terms}) * {unit}" if schedule.packed_b else walk(inside, inside_names, "b"),
