@@ -61,6 +61,16 @@ for sums in range(1, MOST_SUMS + 1):   # what contraction.cu.in takes of them
         taken = max((tile.shared(sums) for tile in found), default=0)
         ok(found and taken <= most * 1024,
            f"{len(found)} tiles for {sums} sums{name}: at most {taken} bytes of shared memory")
+
+# A block of compute capability 12.0 has 99 KiB, however late it is.
+long = forms.matmul(512, 768, 768)
+for isas, lines in ((("sm_90a",), True), (("sm_90", "sm_100"), True), (("sm_120",), False),
+                    (("sm_90", "sm_121"), False), (("sm_80", "sm_90"), False)):
+    units = schedule_cuda.units(replace(targets.load(targets.find("cuda-sm90")), isas=isas))
+    found = schedule_cuda.shapes(long, units)
+    equal(any(isinstance(shape, line_tiles.LineTile) for shape in found), lines, f"{', '.join(isas)}: lines")
+    ok(lines or max(shape.shared(1) for shape in found) <= 99 * 1024, f"{', '.join(isas)}: tiles have room")
+
 # Kernels that differ in nothing but whose memory a buffer is.
 temp = CASES[0].kernel
 names = {s.buffer for s in temp.stores}

@@ -20,6 +20,7 @@ FEWEST_STAGES = 3
 DEPTH = 64                 # terms of a piece, at most
 FEWEST_TERMS = 256         # of a sum: of fewer, small blocks beside each other are faster
 ROOM = 222 * 1024          # bytes of shared memory of a multiprocessor, for the tiles of its blocks
+CHIPS = frozenset(("sm_90", "sm_90a", "sm_100", "sm_103", "sm_110"))   # that have it; sm_120 and sm_121 have 100 KiB
 
 
 @dataclass(frozen=True, slots=True)

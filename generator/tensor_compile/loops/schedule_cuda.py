@@ -99,7 +99,7 @@ SUMS_OF_A_THREAD = 64   # registers that accumulators may take
 @dataclass(frozen=True, slots=True)
 class Units:
     """What contractions run on. precision: what they round their operands to; wgmma: every image with machine code is
-    for chips that have it; lines: every image is for chips on which a warp brings operands for the
+    for chips that have it; lines: every image with machine code is for chips on which a warp brings operands for the
     others (loops/line_tiles.py)."""
 
     precision: str = "f32"
@@ -117,7 +117,7 @@ Shape: TypeAlias = Tile | LineTile | HalfTile | FewRows   # of a contraction
 
 
 def units(target: Target) -> Units:
-    return Units(target.precision, set(target.isas) == {"sm_90a"}, overlaps(target))
+    return Units(target.precision, set(target.isas) == {"sm_90a"}, line_tiles.CHIPS.issuperset(target.isas))
 
 
 def overlaps(target: Target) -> bool:
