@@ -101,6 +101,14 @@ for name, value in (("an element", Load("t", "f32", (ZERO,))),
         text = emit_half(kernel, "k", "bf16", tile) if tile else emit_kernel(kernel, schedule_cuda.Units("bf16")).text
         ok(text.index("tc_begin_wait();") < text.index("p2["),
            f"{name}, {'in blocks that stay' if tile else 'few rows'}")
+    exact = forms.matmul(128, 128, 1024, bias=False)
+    (stored,) = exact.stores
+    params = (*exact.params[:2], Buffer("t", "f32", (const(40),), (0,), "temp"), exact.params[2])
+    for shape in (schedule_cuda.TILES[0], line_tiles.TILES[0]):
+        kernel = replace(exact, params=params, shape=shape,
+                         stores=(replace(stored, value=Apply("add", "f32", (stored.value, value))),))
+        text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
+        ok(text.index("tc_begin_wait();") < text.index("p2["), f"{name}, {schedule_cuda.shape_name(shape)}")
 
 # So are what comes in lines and is no constant, and what is added to sums.
 kernel = replace(forms.matmul(33, 70, 96, residual=True), shape=line_tiles.TILES[0])

@@ -15,9 +15,11 @@ AT_ONCE = 64   # registers that what is loaded may take
 def epilogue(part: Part, rows: int, columns: int, height: int, width: int) -> list[str]:
     """Statements for the accumulators acc[sum][height][width] of a thread that is `down` and `across` in a tile."""
     kernel, e = part.kernel, part.e
-    loads = [n for n in dict.fromkeys(walk(*(s.value for s in kernel.stores)))
-             if isinstance(n, Load) and not n.dynamic and not n.valid] if kernel.where is None else []
     known = {*kernel.batch, *kernel.m}
+    loads = [n for n in dict.fromkeys(walk(*(s.value for s in kernel.stores)))
+             if isinstance(n, Load) and not n.dynamic and not n.valid and
+             all(s.is_dim or s in known or s in kernel.n for x in n.index for s in x.symbols())    # no sum's terms
+             ] if kernel.where is None else []
     of_rows = [n for n in loads if any(known & set(x.symbols()) for x in n.index)]
     of_columns = [n for n in loads if n not in of_rows]
     at_once = max(1, min(height, AT_ONCE // (width * max(1, len(of_rows)))))

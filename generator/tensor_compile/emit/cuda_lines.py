@@ -46,7 +46,7 @@ class _Part(Part):
         return {**self.texts(), **{name: "\n".join(lines) for name, lines in bring.items()},
                 "after": "\n".join(after), "tiles": "\n".join(self.tiles()),
                 "tile": "\n".join(self.one_tile()), "sums": [{"i": i} for i in range(len(kernel.b))],
-                "early": constant and not e.reads_first,
+                "early": constant and not e.reads_first, "reads_first": e.reads_first,
                 "shift": f"(int)(n_first % {PANEL}) + " if shifted else "",
                 "column_at": f"column / {PANEL} * PANEL + column % {PANEL}" if is_packed(kernel) else "column"}
 
