@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What exact contractions do with lines of shared memory that the bulk copy engine brought.
+ * What exact contractions do with lines of shared memory that one warp of the block brought.
  */
 #ifndef TC_LINES_CUH
 #define TC_LINES_CUH
