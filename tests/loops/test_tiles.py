@@ -211,5 +211,5 @@ def blocks(length: int) -> list[int]:
 
 
 equal(blocks(2048), [32], "attention of 2048 keys is tiles whose scores fit the second cache")
-equal(blocks(8192), [16], "of 8192 keys tiles of more rows, which read keys and values less often")
+equal(blocks(8192), [64], "of 8192 keys tiles of more rows, which read keys and values less often")
 done()
