@@ -12,9 +12,11 @@ ratios within a round. --kernels prints the N kernels that differ most. --prepar
 from __future__ import annotations
 
 import argparse
+import math
 import random
 import statistics
 from array import array
+from dataclasses import dataclass
 from pathlib import Path
 
 import builds
@@ -22,15 +24,40 @@ from contractions import program, values, write_weights
 from servers import Server, conditions, interleaved
 
 ROUND = 0.06   # seconds of calls that a checkout makes a round
-IMAGE = (1, 3, 224, 224)
-# name, size that it is specialized for, shape of the input; token ids where the shape has one axis
-ROWS = {"resnet50": (("batch", 1), IMAGE), "mobilenet_v2": (("batch", 1), IMAGE), "mlp": (("batch", 64), (64, 784)),
-        "gpt2": (("length", 128), (128,))}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A call of a model. inputs: of each, the shape and what is in it: numbers up to 1, `ones` of 64 bits, or token ids
+    of so many bits."""
+
+    model: str
+    sizes: dict[str, int]
+    inputs: tuple[tuple[tuple[int, ...], str], ...]
+
+
+def image(*shape: int) -> tuple[tuple[tuple[int, ...], str], ...]:
+    return ((shape, "numbers"),)
+
+
+PHOTO = image(1, 3, 224, 224)
+# those of run.py
+ROWS = {
+    "mlp 1": Row("mlp", {"batch": 1}, image(1, 784)), "mlp 64": Row("mlp", {"batch": 64}, image(64, 784)),
+    "digits 1": Row("digits", {"batch": 1}, image(1, 1, 8, 8)),
+    "digits 32": Row("digits", {"batch": 32}, image(32, 1, 8, 8)),
+    "minilm": Row("minilm", {"batch": 1, "seq": 128}, (((1, 128), "ids64"), ((1, 128), "ones"))),
+    "resnet50": Row("resnet50", {"batch": 1}, PHOTO), "mobilenet_v2": Row("mobilenet_v2", {"batch": 1}, PHOTO),
+    "gpt2": Row("gpt2", {"length": 128}, (((128,), "ids32"),)),
+    "gpt2-decode": Row("gpt2-decode", {"past": 256}, (((1,), "ids32"),)),
+    "unet": Row("unet", {"height": 128, "width": 128}, image(1, 3, 128, 128)),
+    "lstm-vad": Row("lstm-vad", {}, image(512)),
+    "lstm-step": Row("lstm-step", {}, (((1, 64), "numbers"), ((1, 128), "numbers"), ((1, 128), "numbers")))}
 
 
 def weights_of(name: str, build: Path) -> Path:
     """The file of weights: those of the examples are written by the C program beside the model."""
-    path = build / f"{name}.safetensors"
+    path = build / f"{name.removesuffix('-decode')}.safetensors"
     if path.exists():
         return path
     if name in builds.OWN:
@@ -40,21 +67,32 @@ def weights_of(name: str, build: Path) -> Path:
     return path
 
 
-def input_of(name: str, shape: tuple[int, ...], build: Path) -> Path:
-    path = build / f"{name}.raw"
-    path.write_bytes(array("i", [random.Random(1).randrange(50000) for _ in range(shape[0])]).tobytes()
-                     if len(shape) == 1 else values(shape, 1, 1.0))
+def input_file(path: Path, shape: tuple[int, ...], kind: str, seed: int) -> Path:
+    count = math.prod(shape)
+    ids = [random.Random(seed + i).randrange(30000) for i in range(count)] if kind.startswith("ids") else []
+    path.write_bytes({"numbers": lambda: values(shape, seed, 1.0), "ones": lambda: array("q", [1] * count).tobytes(),
+                      "ids32": lambda: array("i", ids).tobytes(), "ids64": lambda: array("q", ids).tobytes()}[kind]())
     return path
 
 
-def built(name: str, root: Path, tree: str, args: argparse.Namespace) -> Path:
-    made = args.build / f"{name}-{tree}" / "server"
-    if args.prepared and made.exists():
+def specialized(model: str) -> list[str]:
+    """The options for the sizes of all rows of the model."""
+    found: dict[str, list[str]] = {}
+    for row in ROWS.values():
+        for name, size in row.sizes.items() if row.model == model else ():
+            found.setdefault(name, []).append(str(size))
+    return [word for name, sizes in found.items() for word in ("--specialize", f"{name}={','.join(sizes)}")]
+
+
+def built(model: str, root: Path, tree: str, args: argparse.Namespace) -> Path:
+    made = args.build / f"{model}-{tree}" / "server"
+    if made.exists() and (args.prepared or made in args.made):
         return made
-    dim, size = ROWS[name][0]
-    arguments = ["-D", f'WEIGHTS="{weights_of(name, args.build)}"', "--specialize", f"{dim}={size}"]
-    return program(root, builds.source(name), args.build / f"{name}-{tree}", args.build / f"cache-{tree}", args.isa,
-                   f"{builds.FUNCTIONS[name]}_function", arguments)
+    args.made.add(made)
+    weights = builds.source(model).parent / f"{model}.safetensors"
+    own = [] if weights.exists() else ["-D", f'WEIGHTS="{weights_of(model, args.build)}"']
+    return program(root, builds.source(model), args.build / f"{model}-{tree}", args.build / f"cache-{tree}", args.isa,
+                   f"{builds.FUNCTIONS[model]}_function", [*own, *specialized(model)])
 
 
 def kernels(servers: dict[str, Server], calls: dict[str, int], rounds: int, most: int) -> None:
@@ -79,9 +117,11 @@ def kernels(servers: dict[str, Server], calls: dict[str, int], rounds: int, most
 
 def compare(name: str, roots: dict[str, Path], args: argparse.Namespace) -> str:
     """The row of the table; prints the kernels."""
-    (_, size), shape = ROWS[name]
-    path = input_of(name, shape, args.build)
-    servers = {tree: Server([built(name, root, tree, args), size, path], args.cpu) for tree, root in roots.items()}
+    row = ROWS[name]
+    files = [input_file(args.build / f"{row.model}.{i}", shape, kind, i)
+             for i, (shape, kind) in enumerate(row.inputs, 1)]
+    servers = {tree: Server([built(row.model, root, tree, args), *row.sizes.values(), *files], args.cpu)
+               for tree, root in roots.items()}
     if len({server.output(args.build / "out.raw").read_bytes() for server in servers.values()}) > 1:
         print(f"{name}: the bits differ")
     calls, times = interleaved({tree: server.seconds for tree, server in servers.items()}, args.rounds, ROUND)
@@ -92,7 +132,7 @@ def compare(name: str, roots: dict[str, Path], args: argparse.Namespace) -> str:
         server.close()
     ratio = statistics.median(a / b for a, b in zip(times["old"], times["new"]))
     least = {tree: min(rounds) for tree, rounds in times.items()}
-    return (f"| {name} | {least['new'] * 1e6:.0f} | {least['old'] * 1e6:.0f} | {least['old'] / least['new']:.3f} | "
+    return (f"| {name} | {least['new'] * 1e6:.1f} | {least['old'] * 1e6:.1f} | {least['old'] / least['new']:.3f} | "
             f"{ratio:.3f} |")
 
 
@@ -108,13 +148,14 @@ def main() -> None:
     parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
     parser.add_argument("--prepared", action="store_true", help="--prepare has built everything")
     args = parser.parse_args()
+    args.made = set()   # programs of this run
     args.build = args.build.resolve()
     args.build.mkdir(parents=True, exist_ok=True)
     roots = {"new": builds.ROOT, "old": args.old.resolve()}
     if args.prepare:
         for name in args.only.split(","):
             for tree, root in roots.items():
-                built(name, root, tree, args)
+                built(ROWS[name].model, root, tree, args)
         return
     rows = [compare(name, roots, args) for name in args.only.split(",")]
     print("\n| model | new us | old us | old / new | median of ratios |\n| --- | ---: | ---: | ---: | ---: |")

@@ -9,6 +9,8 @@
 #define LAYERS 6
 #define HIDDEN 384
 #define HEADS 12
+#endif
+#ifndef WEIGHTS
 #define WEIGHTS "minilm.safetensors"
 #endif
 
