@@ -19,7 +19,7 @@ from .template import expand_file
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
 TILES = 8      # of a processor that has them
 FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
-UNROLLED = 8   # lanes from which on loops are unrolled: their own instructions share ports with the multiply-adds
+UNROLLED = 8   # lanes from which on loops of several rows are unrolled: counting terms shares ports with multiply-adds
 NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to the first cache (of 8 and 24 the better)
 
 
@@ -114,7 +114,7 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
         "lanes": isa.lanes, "steps": micro.steps, "more": more,
-        "unrolls": not kind.product.integer and isa.lanes >= UNROLLED,
+        "unrolls": not kind.product.integer and isa.lanes >= UNROLLED and len(rows) > 1,
         "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
