@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import convolution, dim, heads, matmul, predicated, sums, typed, window
+from cases import convolution, dim, heads, matmul, padded, predicated, sums, typed, window
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -117,6 +117,11 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
+        if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
+            edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)
+            copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)
+            if table.refusal(edge, copied) is None:
+                out.append(Case("terms in the padding", edge, {}, (copied,), copied))
         if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows
             rows = matmul(5 * tile.rows + 1, 2 * tile.columns + 20, 19, target.panel)
             for plain in schedules(tile, target)[1:3]:

@@ -64,6 +64,18 @@ def predicated(m: Size, n: Size, k: Size) -> ContractionKernel:
     return replace(kernel, params=(*kernel.params[:2], p, *kernel.params[2:]), where=where)
 
 
+def padded(m: int, n: int, c: int, j: int) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, c, j] * b[c, j, n], b in place, where the first c and the last lie in the padding."""
+    vm, vn, vc, vj = Sym("m", 0, m - 1), Sym("n", 0, n - 1), Sym("c", 0, c - 1), Sym("j", 0, j - 1)
+    a = Buffer("a", "f32", (wrap(m), wrap(c - 2), wrap(j)), (0, 1, 2), "input")
+    b = Buffer("b", "f32", (wrap(c), wrap(j), wrap(n)), (0, 1, 2), "input")
+    out, at = Buffer("out", "f32", (wrap(m), wrap(n)), (0, 1), "output"), sym(vc) - 1
+    return ContractionKernel("padded", (), (vm,), (vn,), (vc, vj),
+                             Load("a", "f32", (sym(vm), at, sym(vj)), (at, c - 3 - at), Const("f32", 0)),
+                             (Load("b", "f32", (sym(vc), sym(vj), sym(vn))),), 0,
+                             (Store("out", (sym(vm), sym(vn)), Acc("f32")),), (a, b, out), ())
+
+
 def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, int], stride: int = 1, pad: int = 0,
                 dilation: int = 1, groups: int = 1, planar_in: bool = False, planar_out: bool = False,
                 panel: int = 16) -> ContractionKernel:

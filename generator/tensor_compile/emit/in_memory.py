@@ -3,9 +3,9 @@
 epilogue on accumulators that the micro-kernels left in memory (store.c.in), and the walk over the results, in blocks or
 tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py).
 
-Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows, these are
-outermost. A thread takes a contiguous share, of blocks of rows thus rectangles. Within it, blocks of columns, rows and
-terms are walked as the schedule says. Partial sums wait in the thread's scratch.
+Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows and no others,
+these are outermost. A thread takes a contiguous share, of blocks of rows thus rectangles. Within it, blocks of columns,
+rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
 """
 from __future__ import annotations
 
@@ -429,6 +429,7 @@ class _Emitter:
         return {
             **(self.edges(access.border[:-1]) if skips else {}), "skips": skips,
             "border_terms": self.text(access.border[-1].extent),
+            "block_panels": f"panels + (start - k0) * {unit}" if skips and schedule.packed_b else "panels",
             "a_room": room.packed_a, "sums_at": room.packed_a + room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
