@@ -20,8 +20,8 @@ from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
 from ..loops.plan import bytes_of
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, domain_size, last, is_function, loads, point_number, rewritten, sorts_wide,
-                             symbols_of, walk)
+from ..loops.scalars import (Rewriter, bound as bound_in, domain_size, last, is_function, loads, point_number,
+                             rewritten, sorts_wide, symbols_of, walk)
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
@@ -306,12 +306,13 @@ class LoopNestEmitter:
         for phase in self.kernel.phases:
             if len(phase.vars) != 1 or extent(phase.vars[-1]) != extent(inner):
                 continue
+            inside = set().union(*map(bound_in, _values(phase)))   # variables that are none here
             for x in loads(*_values(phase)):
                 b = e.buffers[x.buffer]
                 if x.dynamic or x.valid or x.dtype != "f32" or b.name in self.written or not _large(b):
                     continue
                 place = b.address(x.index).substitute({phase.vars[-1]: sym(inner)})
-                if place.coefficient(inner) == 1 and row in place.symbols():
+                if place.coefficient(inner) == 1 and row in place.symbols() and inside.isdisjoint(place.symbols()):
                     found[b.name, place] = None
         if not found:
             return []
