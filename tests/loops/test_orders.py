@@ -38,6 +38,10 @@ dense = [((a, b), {at: float(rng.randint(0, 9)) for at in itertools.product(rang
 found, kept = orders.least([3] * 14, dense)
 ok(kept and all(0 <= c < 3 for c in found), "where every set meets every other one, some keep what rules gave them")
 equal(orders.least([3] * 14, dense), (found, kept), "the same again")
+dense = [((a, b), {at: float(rng.randint(0, 9)) for at in itertools.product(range(1 if a == 0 else 2), range(2))})
+         for a, b in itertools.combinations(range(41), 2)]
+found, kept = orders.least([1] + [2] * 40, dense)
+ok(0 < kept < 40 and found[0] == 0, "nor is one of a single order, which meets them all, a table of all of theirs")
 
 # -- decisions --------------------------------------------------------------------------------------------------------
 CONV = "stride=[1, 1], low=[0, 0], high=[0, 0], dilation=[1, 1], groups=1"
@@ -64,6 +68,11 @@ ADDED = HEAD + """%3 = weight() {name="c"} : f32[1,16,30,30]
 %5 = convolution(%4, %1) {CONV} : f32[1,16,30,30]
 %6 = reduce(%5) {op=max, axes=[1], order=free} : f32[1,30,30]
 return "z" %6
+}""".replace("CONV", CONV)
+PADDED = HEAD + """%3 = reduce(%2) {op=max, axes=[0, 1, 2, 3], order=free} : f32[]
+%4 = pad(%2, %3) {low=[1, 0, 0, 0], high=[0, 0, 0, 0]} : f32[2,16,30,30]
+%5 = reduce(%4) {op=max, axes=[1], order=free} : f32[2,30,30]
+return "z" %5
 }""".replace("CONV", CONV)
 WEIGHTS = (("w", "f32[16,16,1,1]"), ("c", "f32[1,16,30,30]"))
 
@@ -100,6 +109,9 @@ _, made, chosen = told(TORN)
 ok("order=[0, 2, 3, 1]" not in print_function(made), "one that joins channels, too, does not")
 _, made, chosen = told(ADDED)
 ok("perm=[0, 3, 1, 2]" in print_function(made) and chosen.ordered >= 1, "a constant is turned when the model is built")
+_, made, chosen = told(ADDED.replace("%5 =", "%8 =").replace("%6", "%9").replace("%5", "%8").replace("(%4", "(%5")
+                       .replace("%4 = add(%2, %3)", "%4 = exp(%3) : f32[1,16,30,30]\n%5 = add(%2, %4)"))
+ok(print_function(made).count("perm=[0, 3, 1, 2]") == 1, "what it is computed from is not")
 _, made, chosen = told(HEAD + 'return "y" %2\n}')
 ok(chosen.after <= chosen.before and not chosen.copied, "one convolution between an input and an output stays")
 
@@ -113,7 +125,7 @@ def small(body: str) -> str:
 
 WEIGHTS = tuple((n, small(t)) for n, t in WEIGHTS)
 seen = set()
-for body in (JOINED, TORN, ADDED):
+for body in (JOINED, TORN, ADDED, PADDED):
     for seed in range(8):
         costs = Drawn(TARGET, lambda node, order: 0.0)
         costs.seed = seed

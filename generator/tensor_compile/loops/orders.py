@@ -166,15 +166,14 @@ def least(counts: Sequence[int], terms: Sequence[tuple[Scope, dict[Scope, float]
     sizes = {v: size(v) for v in left}
     while left:
         v = min(left, key=lambda u: (sizes[u], u))
-        scope, mine = around(v), sorted(touching[v])
-        values = range(counts[v])
-        if sizes[v] > MOST:
+        if large := sizes[v] > MOST:
             v = max(left, key=lambda u: (len(around(u)), -u))   # the one that joins most: the others come apart
-            scope, mine, values, kept = around(v), sorted(touching[v]), range(1), kept + 1
+            kept += counts[v] > 1
+        scope, mine, values = around(v), sorted(touching[v]), range(counts[v])
         best: dict[Scope, int] = {}
         table: dict[Scope, float] = {}
         parts = [(factors[f][1], tuple(-1 if u == v else scope.index(u) for u in factors[f][0])) for f in mine]
-        if len(values) == 1 and counts[v] > 1:   # kept: terms lose a variable and stay apart
+        if large:   # kept: terms lose a variable and stay apart
             for f in mine:
                 own, old = factors[f]
                 at = own.index(v)
@@ -224,10 +223,12 @@ class _Groups:
     def join(self) -> None:
         """Sets of the values that have a choice: of rank 3 and more."""
         constant: set[Node] = set()
-        for node in (*self.function.parameters, *self.function.nodes):
+        for node in self.function.nodes:
             if is_constant(node, constant):
                 constant.add(node)
-                self.join_constant(node)
+        for node in (*self.function.parameters, *self.function.nodes):
+            if node in constant:
+                self.join_constant(node, constant)
                 continue
             for index, kind in enumerate(node.types):
                 v = Value(node, index)
@@ -243,13 +244,14 @@ class _Groups:
                 self.sets[at].members.append(v)
                 self.set_of[v] = at
 
-    def join_constant(self, node: Node) -> None:
-        """A constant that nothing but elementwise kernels read."""
+    def join_constant(self, node: Node, constant: set[Node]) -> None:
+        """A constant that nothing but elementwise kernels read: no other constant is computed from it."""
         v = Value(node)
         inner = [d for d in v.shape if d != ONE]
         if len(v.shape) >= 3 and len(inner) > 1 and lowering_of(node.op) != "view" and v not in self.last \
                 and node.op not in ("constant", "iota") \
-                and v in self.users and all(is_elementwise(user.op) for user, _ in self.users[v]):
+                and v in self.users and all(is_elementwise(user.op) and user not in constant
+                                            for user, _ in self.users[v]):
             self.set_of[v] = len(self.sets)
             self.sets.append(Group([v], [], False, constant=True))
 
@@ -322,7 +324,6 @@ class _Groups:
             return plain if copied is None else min(plain, self.costs.read(node, position, copied, own))
         return ((source,) if same or result is None else (source, result)), cost
 
-
     def own(self, node: Node, picked: Sequence[Choice]) -> Order:
         """How what a node makes lies."""
         at = self.set_of.get(Value(node))
@@ -386,7 +387,7 @@ def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], cos
         assert copied is not None
         own = found.own(node, picked)
         if costs.read(node, position, copied, own) < costs.read(node, position, order, own):
-            return _again(x, copies, nodes)
+            return _again(x, copies, moved, nodes)
         return moved[x]
 
     for p in function.parameters:
@@ -403,11 +404,12 @@ def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], cos
                    results=[(n, last[v], loc) for n, v, loc in function.results]), made
 
 
-def _again(x: Value, copies: dict[Value, Value], nodes: list[Node]) -> Value:
+def _again(x: Value, copies: dict[Value, Value], moved: dict[Value, Value], nodes: list[Node]) -> Value:
     """The same views of a copy."""
     if x in copies:
         return copies[x]
     node = x.node
-    inner = _again(node.operands[0], copies, nodes)
-    nodes.append(Node(node.op, (inner, *node.operands[1:]), node.attrs, node.types, node.loc, node.scope))
+    inner = _again(node.operands[0], copies, moved, nodes)
+    operands = (inner, *(moved[v] for v in node.operands[1:]))
+    nodes.append(Node(node.op, operands, node.attrs, node.types, node.loc, node.scope))
     return Value(nodes[-1])
