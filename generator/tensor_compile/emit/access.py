@@ -44,8 +44,8 @@ class Access:
     width apart, for panels of 4).
     sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
-    (when `border_inner`) is free of them. in_place: b is not in panels. run: rows of the last
-    variable of m.
+    (when `border_inner`) is free of them. in_place: b is not in panels. run: rows of the last variable
+    of m.
     Where the product has groups, a term is a group of them, and what is said of b counts words of one group: terms is
     the number of groups, `elements` that of the products, over which the loops go."""
 

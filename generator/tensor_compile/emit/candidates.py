@@ -356,4 +356,3 @@ class _Model:
         shared = max(1, self.batches * items * self.parts)
         shares = -(-shared // team) * team / shared
         return self.batches * total * (0.9 + 0.1 * shares)
-

@@ -174,5 +174,3 @@ def _panels(node: Node) -> bool:
 
 def elements(v: Value) -> int:
     return max(1, typical(v.type.elements))
-
-
