@@ -74,11 +74,6 @@ __device__ inline void tc_store8(float *to, const float (&from)[8])
 
 #ifdef __CUDACC__
 
-__device__ inline unsigned tc_shared(const void *p)
-{
-    return (unsigned)__cvta_generic_to_shared(p);
-}
-
 /* 16 bytes from global to shared memory, that a thread does not wait for; zeros where not `there`. */
 __device__ inline void tc_copy16(void *to, const void *from, bool there)
 {
@@ -108,11 +103,6 @@ __device__ inline void tc_matrix_turned(unsigned (&to)[4], const void *from)
 #endif
 
 #else /* the emulation of the tests */
-
-__device__ inline unsigned tc_shared(const void *p)
-{
-    return (unsigned)((const unsigned char *)p - emulated_memory);
-}
 
 __device__ inline void tc_copy16(void *to, const void *from, bool there)
 {

@@ -45,9 +45,15 @@ __device__ inline void tc_load4(float *to, const float *from)
 
 #define TC_BLOCK_MEMORY extern __shared__ __align__(1024) unsigned char block_memory[];
 
+/* The address that instructions for shared memory take. */
+__device__ inline unsigned tc_shared(const void *p)
+{
+    return (unsigned)__cvta_generic_to_shared(p);
+}
+
 template <int N> __device__ inline void tc_copy(float *to, const float *from, bool there)
 {
-    const unsigned place = (unsigned)__cvta_generic_to_shared(to);
+    const unsigned place = tc_shared(to);
     const int bytes = there ? N * 4 : 0;
     if constexpr (N == 4)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(place), "l"(from), "r"(bytes));
@@ -66,6 +72,11 @@ template <int N> __device__ inline void tc_copy_wait()
 }
 
 #else /* the emulation of the tests */
+
+__device__ inline unsigned tc_shared(const void *p)
+{
+    return (unsigned)((const unsigned char *)p - emulated_memory);
+}
 
 #define TC_BLOCK_MEMORY unsigned char *const block_memory = emulated_memory;
 
