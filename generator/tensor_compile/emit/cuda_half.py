@@ -134,12 +134,8 @@ class _Part(Part):
 
     def tiles(self) -> list[str]:
         """Sizes, and tiles of a block of contraction_bulk.cu.in."""
-        tile = self.tile
-        return [f"const tc_index m_size = {self.points(self.kernel.m)}, n_size = {self.points(self.kernel.n)};",
-                f"const tc_index k_size = {self.points(self.kernel.k)}, pieces = (k_size + 63) / 64;",
-                f"const tc_index m_tiles = (m_size + {tile.rows - 1}) / {tile.rows};",
-                f"const tc_index n_tiles = (n_size + {tile.columns - 1}) / {tile.columns};",
-                f"const tc_index tiles = {self.points(self.kernel.batch)} * m_tiles * n_tiles;"]
+        return [*self.tile_counts(self.tile.rows, self.tile.columns),
+                f"const tc_index k_size = {self.points(self.kernel.k)}, pieces = (k_size + 63) / 64;"]
 
     # -- operands to shared memory ------------------------------------------------------------------------------------
     def lines(self, own: str, load: Load, to: str, count_of: int, flat: str, group: str) -> None:

@@ -51,12 +51,8 @@ class _Part(Part):
                 "column_at": f"column / {PANEL} * PANEL + column % {PANEL}" if is_packed(kernel) else "column"}
 
     def tiles(self) -> list[str]:
-        tile = self.tile
-        return [f"const tc_index m_size = {self.points(self.kernel.m)}, n_size = {self.points(self.kernel.n)};",
-                f"const tc_index pieces = {self.points(self.kernel.k)} / {tile.depth};",
-                f"const tc_index m_tiles = (m_size + {tile.rows - 1}) / {tile.rows};",
-                f"const tc_index n_tiles = (n_size + {tile.columns - 1}) / {tile.columns};",
-                f"const tc_index tiles = {self.points(self.kernel.batch)} * m_tiles * n_tiles;"]
+        return [*self.tile_counts(self.tile.rows, self.tile.columns),
+                f"const tc_index pieces = {self.points(self.kernel.k)} / {self.tile.depth};"]
 
     def one_tile(self) -> list[str]:
         return ["const tc_index batch = tile / (m_tiles * n_tiles);",

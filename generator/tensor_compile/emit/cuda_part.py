@@ -47,6 +47,14 @@ class Part:
                 "sum_count": len(kernel.b), "prologue": "\n".join(self.e.lines), "m_text": self.points(kernel.m),
                 "n_text": self.points(kernel.n), "k_text": self.points(kernel.k)}
 
+    def tile_counts(self, rows: int, columns: int) -> list[str]:
+        """Sizes, and how many tiles of rows x columns there are."""
+        kernel = self.kernel
+        return [f"const tc_index m_size = {self.points(kernel.m)}, n_size = {self.points(kernel.n)};",
+                f"const tc_index m_tiles = (m_size + {rows - 1}) / {rows};",
+                f"const tc_index n_tiles = (n_size + {columns - 1}) / {columns};",
+                f"const tc_index tiles = {self.points(kernel.batch)} * m_tiles * n_tiles;"]
+
     def is_whole(self, e: Expr) -> bool:
         """Terms are neighbours, over all of them: packed in their order."""
         return e == point_number(self.kernel.k)
