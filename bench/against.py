@@ -16,7 +16,6 @@ import math
 import random
 import statistics
 from array import array
-from dataclasses import dataclass
 from pathlib import Path
 
 import builds
@@ -26,33 +25,18 @@ from servers import Server, conditions, interleaved
 ROUND = 0.06   # seconds of calls that a checkout makes a round
 
 
-@dataclass(frozen=True)
-class Row:
-    """A call of a model. inputs: of each, the shape and what is in it: numbers up to 1, `ones` of 64 bits, or token ids
-    of so many bits."""
-
-    model: str
-    sizes: dict[str, int]
-    inputs: tuple[tuple[tuple[int, ...], str], ...]
-
-
-def image(*shape: int) -> tuple[tuple[tuple[int, ...], str], ...]:
-    return ((shape, "numbers"),)
-
-
-PHOTO = image(1, 3, 224, 224)
-# those of run.py
-ROWS = {
-    "mlp 1": Row("mlp", {"batch": 1}, image(1, 784)), "mlp 64": Row("mlp", {"batch": 64}, image(64, 784)),
-    "digits 1": Row("digits", {"batch": 1}, image(1, 1, 8, 8)),
-    "digits 32": Row("digits", {"batch": 32}, image(32, 1, 8, 8)),
-    "minilm": Row("minilm", {"batch": 1, "seq": 128}, (((1, 128), "ids64"), ((1, 128), "ones"))),
-    "resnet50": Row("resnet50", {"batch": 1}, PHOTO), "mobilenet_v2": Row("mobilenet_v2", {"batch": 1}, PHOTO),
-    "gpt2": Row("gpt2", {"length": 128}, (((128,), "ids32"),)),
-    "gpt2-decode": Row("gpt2-decode", {"past": 256}, (((1,), "ids32"),)),
-    "unet": Row("unet", {"height": 128, "width": 128}, image(1, 3, 128, 128)),
-    "lstm-vad": Row("lstm-vad", {}, image(512)),
-    "lstm-step": Row("lstm-step", {}, (((1, 64), "numbers"), ((1, 128), "numbers"), ((1, 128), "numbers")))}
+def inputs_of(model: str, sizes: dict[str, int]) -> list[tuple[tuple[int, ...], str]]:
+    """Of each input of models.random_inputs the shape, and what is in it: numbers up to 1, `ones` of 64 bits, or token
+    ids of so many bits."""
+    batch = sizes.get("batch", 1)
+    if model.startswith("gpt2"):
+        return [((sizes.get("length", 1),), "ids32")]
+    if model == "minilm":
+        return [((batch, sizes["seq"]), kind) for kind in ("ids64", "ones")]
+    if model == "lstm-step":
+        return [((1, width), "numbers") for width in (64, 128, 128)]
+    shape = {"mlp": (batch, 784), "digits": (batch, 1, 8, 8), "lstm-vad": (512,)}.get(model)
+    return [(shape or (batch, 3, sizes.get("height", 224), sizes.get("width", 224)), "numbers")]
 
 
 def weights_of(name: str, build: Path) -> Path:
@@ -75,24 +59,14 @@ def input_file(path: Path, shape: tuple[int, ...], kind: str, seed: int) -> Path
     return path
 
 
-def specialized(model: str) -> list[str]:
-    """The options for the sizes of all rows of the model."""
-    found: dict[str, list[str]] = {}
-    for row in ROWS.values():
-        for name, size in row.sizes.items() if row.model == model else ():
-            found.setdefault(name, []).append(str(size))
-    return [word for name, sizes in found.items() for word in ("--specialize", f"{name}={','.join(sizes)}")]
-
-
 def built(model: str, root: Path, tree: str, args: argparse.Namespace) -> Path:
     made = args.build / f"{model}-{tree}" / "server"
-    if made.exists() and (args.prepared or made in args.made):
+    if made.exists() and args.prepared:
         return made
-    args.made.add(made)
     weights = builds.source(model).parent / f"{model}.safetensors"
     own = [] if weights.exists() else ["-D", f'WEIGHTS="{weights_of(model, args.build)}"']
     return program(root, builds.source(model), args.build / f"{model}-{tree}", args.build / f"cache-{tree}", args.isa,
-                   f"{builds.FUNCTIONS[model]}_function", [*own, *specialized(model)])
+                   f"{builds.FUNCTIONS[model]}_function", [*own, *builds.specialized(model)])
 
 
 def kernels(servers: dict[str, Server], calls: dict[str, int], rounds: int, most: int) -> None:
@@ -115,12 +89,12 @@ def kernels(servers: dict[str, Server], calls: dict[str, int], rounds: int, most
             print(f"  {tree} {us:9.1f} us  {name}")
 
 
-def compare(name: str, roots: dict[str, Path], args: argparse.Namespace) -> str:
+def compare(model: str, sizes: dict[str, int], roots: dict[str, Path], args: argparse.Namespace) -> str:
     """The row of the table; prints the kernels."""
-    row = ROWS[name]
-    files = [input_file(args.build / f"{row.model}.{i}", shape, kind, i)
-             for i, (shape, kind) in enumerate(row.inputs, 1)]
-    servers = {tree: Server([built(row.model, root, tree, args), *row.sizes.values(), *files], args.cpu)
+    name = " ".join([model, *(f"{dim} {size}" for dim, size in sizes.items())])
+    files = [input_file(args.build / f"{model}.{i}", shape, kind, i)
+             for i, (shape, kind) in enumerate(inputs_of(model, sizes), 1)]
+    servers = {tree: Server([built(model, root, tree, args), *sizes.values(), *files], args.cpu)
                for tree, root in roots.items()}
     if len({server.output(args.build / "out.raw").read_bytes() for server in servers.values()}) > 1:
         print(f"{name}: the bits differ")
@@ -141,23 +115,26 @@ def main() -> None:
     parser.add_argument("--old", type=Path, required=True, help="a checkout to compare with")
     parser.add_argument("--isa", default=builds.best_isa())
     parser.add_argument("--rounds", type=int, default=20)
-    parser.add_argument("--only", default=",".join(ROWS), help="rows, commas between")
+    parser.add_argument("--only", default=",".join(builds.FUNCTIONS), help="models, commas between")
     parser.add_argument("--kernels", type=int, default=0, help="how many of the kernels that differ most are printed")
     parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "against")
     parser.add_argument("--cpu", type=int, help="the processor that everything runs on")
     parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
     parser.add_argument("--prepared", action="store_true", help="--prepare has built everything")
     args = parser.parse_args()
-    args.made = set()   # programs of this run
+    wanted = args.only.split(",")
+    for name in wanted:
+        if name not in builds.FUNCTIONS:
+            parser.error(f"unknown model {name!r}; there are {', '.join(builds.FUNCTIONS)}")
     args.build = args.build.resolve()
     args.build.mkdir(parents=True, exist_ok=True)
     roots = {"new": builds.ROOT, "old": args.old.resolve()}
     if args.prepare:
-        for name in args.only.split(","):
+        for name in wanted:
             for tree, root in roots.items():
-                built(ROWS[name].model, root, tree, args)
+                built(name, root, tree, args)
         return
-    rows = [compare(name, roots, args) for name in args.only.split(",")]
+    rows = [compare(model, sizes, roots, args) for model, sizes in builds.ROWS if model in wanted]
     print("\n| model | new us | old us | old / new | median of ratios |\n| --- | ---: | ---: | ---: | ---: |")
     print("\n".join(rows))
     print(f"\n{conditions('thread CPU time', args.isa, args.rounds)}")

@@ -26,6 +26,14 @@ FUNCTIONS = {"mlp": "mlp", "lstm-step": "lstm_step", "digits": "digits", "minilm
              "lstm-vad": "vad"}
 
 
+# the calls that are measured: a model, and its sizes
+ROWS: list[tuple[str, dict[str, int]]] = [
+    ("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}), ("digits", {"batch": 32}),
+    ("minilm", {"batch": 1, "seq": 128}), ("resnet50", {"batch": 1}), ("mobilenet_v2", {"batch": 1}),
+    ("gpt2", {"length": 128}), ("gpt2-decode", {"past": 256}), ("unet", {"height": 128, "width": 128}),
+    ("lstm-vad", {}), ("lstm-step", {})]
+
+
 # shapes of the weights of models that are no examples
 OWN: dict[str, dict[str, tuple[int, ...]]] = {
     "mlp": {f"fc{i}.{kind}": (n, k) if kind == "weight" else (n,)
@@ -38,6 +46,15 @@ def source(model: str) -> Path:
     """The model.c of a benchmark."""
     own = HERE / model / "model.c"
     return own if own.exists() else ROOT / "examples" / model.partition("-decode")[0] / "model.c"
+
+
+def specialized(model: str) -> list[str]:
+    """The options of build for the sizes of all rows of the model."""
+    found: dict[str, list[str]] = {}
+    for name, size in (item for row, sizes in ROWS if row == model for item in sizes.items()):
+        found.setdefault(name, []).append(str(size))
+    return [word for name, listed in found.items()
+            for word in ("--specialize", f"{name}={','.join(dict.fromkeys(listed))}")]
 
 
 def best_isa() -> str:

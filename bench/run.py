@@ -27,10 +27,6 @@ import builds
 import models
 from servers import Server, conditions, interleaved
 
-ROWS = [("mlp", {"batch": 1}), ("mlp", {"batch": 64}), ("digits", {"batch": 1}), ("digits", {"batch": 32}),
-        ("minilm", {"batch": 1, "seq": 128}), ("resnet50", {"batch": 1}), ("mobilenet_v2", {"batch": 1}),
-        ("gpt2", {"length": 128}), ("gpt2-decode", {"past": 256}), ("unet", {"height": 128, "width": 128}),
-        ("lstm-vad", {}), ("lstm-step", {})]
 VARIANTS = ("specialized", "generic")
 CONTENDERS = ("torch eager", *VARIANTS)
 ROUND = 0.03  # seconds of calls that each contender makes a round
@@ -54,12 +50,7 @@ def make_weights(model: str, build: Path) -> Path:
 def build_program(model: str, variant: str, args: argparse.Namespace) -> Path:
     arguments = ["--isa", args.isa] if args.isa else []
     if variant == "specialized":
-        sizes: dict[str, list[str]] = {}
-        for _, row in (r for r in ROWS if r[0] == model):
-            for name, size in row.items():
-                sizes.setdefault(name, []).append(str(size))
-        for name, listed in sizes.items():
-            arguments += ["--specialize", f"{name}={','.join(dict.fromkeys(listed))}"]
+        arguments += builds.specialized(model)
     start = time.perf_counter()
     made = builds.program(model, builds.source(model), args.build / f"{model}-{variant}", args.build / "cache",
                           arguments)
@@ -132,7 +123,7 @@ def main() -> None:
     print(conditions(f"torch {torch.__version__}, numpy {np.__version__}", args.isa, args.rounds) + "\n")
     print("| model | torch eager | specialized | generic | eager / specialized | generic / specialized |")
     print("| --- | --- | --- | --- | --- | --- |")
-    for model, sizes in ROWS:
+    for model, sizes in builds.ROWS:
         if model not in programs:
             continue
         r = measure(model, sizes, programs[model], args)
