@@ -15,7 +15,7 @@ from .disjoint import apart, one_to_one
 from .scalars import Rewriter, cost, loads, substitute, walk
 
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
-MOST_WIDE = 4          # readers of a wide integer
+MOST_WIDE = 4          # readers of a value with more bytes than what it is computed from
 MOST_GROUPED = 8         # loads of a value whose readers share it out
 
 
