@@ -318,16 +318,17 @@ class _Emitter:
         return columns.value if columns.is_const and width - 16 < columns.value < width else width
 
     def whole(self, four: Four | None) -> str:
-        """The function of a full tile that keeps sums in registers up to the bytes, where a register is 16 of them."""
-        schedule, kind = self.schedule, self.blocks.form
-        if four is None or self.isa.lanes < 16 or kind.tiles or self.blocks.waits or schedule.compact \
+        """The function of a full tile that keeps sums in registers up to the bytes."""
+        schedule, kind, each = self.schedule, self.blocks.form, 16 // self.isa.lanes
+        if four is None or kind.tiles or self.blocks.waits or schedule.compact \
                 or not schedule.blocked or steps(self.access, schedule):
             return ""
         micro, (full, rest) = self.found(schedule.mr, schedule.nr), divmod(self.whole_columns, 16)
 
         def value(r: int, v: int, lanes: str = "") -> str:
+            held = ", ".join(f"c{r}_{i}" for i in range(each * v, each * v + each))
             return f"{self.own}value{'_partial' if lanes else ''}(q, d, t, {r}, j + {16 * v}, " \
-                f"(tcv_i32){{c{r}_{v}}}{lanes})"
+                f"(tcv_i32){{{held}}}{lanes})"
         pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
                    "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
                   for r in range(schedule.mr) for first in range(0, full, 4)]
