@@ -452,6 +452,48 @@ TCT_STORE_WORDS(i8, _mm512_packs_epi16)
 TCT_STORE_WORDS(u8, _mm512_packus_epi16)
 #undef TCT_STORE_WORDS
 
+#elif defined(TC_ISA_AVX2)
+
+/* -- pairs of 16 channels ----------------------------------------------------------------------------------------------
+
+   Two numbers of 16 bits of each channel, or a sum. They lie as unpacking leaves them: `low` has channels 0 to 3 and 8 to
+   11, so that packing the sums brings the channels back in order. */
+typedef struct {
+    __m256i low, high;
+} tct_pair_of;
+
+static inline tct_pair_of tct_pairs(__m256i a, __m256i b)
+{
+    return (tct_pair_of){_mm256_unpacklo_epi16(a, b), _mm256_unpackhi_epi16(a, b)};
+}
+static inline __m256i tct_widen_i8(const int8_t *p)
+{
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128((const __m128i *)p));
+}
+static inline __m256i tct_widen_u8(const uint8_t *p)
+{
+    return _mm256_cvtepu8_epi16(_mm_loadu_si128((const __m128i *)p));
+}
+static inline tct_pair_of tct_spread_pairs(const int32_t *p)
+{
+    const __m256i first = _mm256_loadu_si256((const __m256i *)p), second = _mm256_loadu_si256((const __m256i *)(p + 8));
+    return (tct_pair_of){_mm256_permute2x128_si256(first, second, 0x20), _mm256_permute2x128_si256(first, second, 0x31)};
+}
+static inline tct_pair_of tct_fma_pairs(tct_pair_of a, tct_pair_of b, tct_pair_of c)
+{
+    return (tct_pair_of){tct_fma_i16xi16(a.low, b.low, c.low), tct_fma_i16xi16(a.high, b.high, c.high)};
+}
+
+#define TCT_STORE_PAIRS(T, PACK)                                                                                       \
+    static inline void tct_store_pairs_##T(void *p, tcv_i32 x, int zero)                                               \
+    {                                                                                                                  \
+        const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(x.a, x.b), _mm256_set1_epi16((short)zero));         \
+        _mm_storeu_si128((__m128i *)p, PACK(_mm256_castsi256_si128(words), _mm256_extracti128_si256(words, 1)));       \
+    }
+TCT_STORE_PAIRS(i8, _mm_packs_epi16)
+TCT_STORE_PAIRS(u8, _mm_packus_epi16)
+#undef TCT_STORE_PAIRS
+
 #endif
 
 #endif

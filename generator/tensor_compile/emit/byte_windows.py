@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Depthwise convolutions of bytes where four of them are multiplied and added at once (VNNI of AVX-512).
+"""Depthwise convolutions of bytes, several of which are multiplied and added at once.
 
-The rows of a window are the bytes of one word: a column of the image becomes a word a channel, for 64 channels at a
-time, and is multiplied with the weights of each window that it lies in. Sums of integers wrap, so their order changes
-no bit. What is rounded to 8 bits behind is one factor a channel (quantized.py).
+With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of the image becomes a word a channel, for
+64 channels at a time, and is multiplied with the weights of each window that it lies in. AVX2 multiplies pairs of 16
+bits, for 16 channels at a time: of two rows of a column, and of a last row that has no other, of two columns. Sums of
+integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one factor a channel (quantized.py).
 """
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Callable
 
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import LoopNestKernel, Store
@@ -150,48 +152,101 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
     def exists(asked: list[Expr]) -> str:
         return " && ".join(f"({text(e)}) >= 0" for e in asked) or "1"
 
-    def padded(loaded: list[str]) -> str:
-        return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
-
-    def weight(r: int, k: int) -> str:
-        at = weights.substitute({w.tap_y: const(r), w.tap_x: const(k), w.lane: const(0)})
-        return f"_mm512_maskz_loadu_epi8(there, w + ({text(at)} + first))"
+    def at(r: int, k: int) -> str:
+        return text(weights.substitute({w.tap_y: const(r), w.tap_x: const(k), w.lane: const(0)}))
 
     asked_x = [_in_columns(e, w, sym(column)) for e in w.image.valid if w.tap_x in e.symbols()]
     asked_y = [e for e in w.image.valid if w.tap_x not in e.symbols()]
-
-    def made(k: int) -> str:
-        bytes_of = [f"_mm512_xor_si512(_mm512_maskz_loadu_epi8(there, row{r}), flip)" for r in range(rows)]
-        lines = [f"c{k} = tct_interleave({padded(bytes_of)});"]
-        if asked_x:
-            lines = [f"if ({exists(asked_x)})", f"    {lines[0]}", "else",
-                     f"    c{k} = tct_interleave({padded(['fill'] * rows)});"]
-        return "\n".join([*lines, *(f"row{r} += step{r};" for r in range(rows)), "++column;"])
-
-    signed, low_high = w.image.dtype == "i8", limits(w.store.value)
-    outer = kernel.rows[:-1]
+    low_high, outer = limits(w.store.value), kernel.rows[:-1]
     fill = constant(w.image.other) if w.image.other is not None else "0"
-    return expand_file("window/bytes.c.in", {
+    words = multiplies_four(isa)
+    form = (_words if words else _pairs)(w, rows, columns, exists(asked_x) if asked_x else "", fill, at)
+    bias = f"(const int32_t *)p[{number[w.bias.buffer]}] + first" if w.bias else ""
+    return expand_file("window/bytes.c.in" if words else "window/pairs.c.in", {
         "symbol": symbol, "label": kernel.label, "parameters": parameters, "taps_y": rows, "taps_x": columns,
         "out": w.store.value.dtype, "out_c": C_TYPE[w.store.value.dtype], "a_c": C_TYPE[w.image.dtype],
-        "quarters": [{"i": i} for i in range(4)], "zero": w.zero, "low": low_high[0], "high": low_high[1],
+        "zero": w.zero, "low": low_high[0], "high": low_high[1], "fill": fill,
         "a": number[w.image.buffer], "w": number[w.weights.buffer], "to": number[w.store.buffer],
-        "scale": number[w.scale.buffer], "flip": "0x80" if signed else "0", "fill": fill,
-        "padding": ", ".join([fill] * 64),
-        "bias": f"tct_spread((const int32_t *)p[{number[w.bias.buffer]}] + first, q, count)" if w.bias else "none",
-        "columns": [{"k": k, "weights": padded([weight(r, k) for r in range(rows)])} for k in range(columns)],
+        "scale": number[w.scale.buffer],
+        "bias": (f"tct_spread({bias}, q, count)" if words else f"tct_spread_pairs({bias})") if bias else
+        "none" if words else "{_mm256_setzero_si256(), _mm256_setzero_si256()}",
         "decode": "\n".join(["(void)item;", *positions([(names[s], text(extent(s))) for s in outer], "item")]),
         "rows": [{"k": r, "exists": exists([e.substitute({w.tap_y: const(r)}) for e in asked_y]),
                   "base": text(address.substitute(first | {w.tap_y: const(r)}))} for r in range(rows)],
         "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
-        "columns_text": ", ".join(f"c{k}" for k in range(columns)),
-        "early": [{"column": made(k + w.step)} for k in range(columns - w.step)],
-        "late": [{"column": made(k)} for k in range(columns - w.step, columns)],
-        "moves": [{"to": k, "from": k + w.step} for k in range(columns - w.step)],
         "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
-        "channels": text(extent(w.lane)), "most": f"{MOST_FACTOR}f"})
+        "channels": text(extent(w.lane)), "most": f"{MOST_FACTOR}f", **form})
+
+
+def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int], str]) -> dict[str, object]:
+    """How the columns of a window are made before the first position and for each, and handed on. held: of the names of
+    what is held of a column all but its number, which ends them."""
+    kept = range(columns - w.step)
+    return {"early": [{"column": made(k + w.step)} for k in kept],
+            "late": [{"column": made(k)} for k in range(columns - w.step, columns)],
+            "moves": [{"to": f"{name}{k}", "from": f"{name}{k + w.step}"} for k in kept for name in held]}
+
+
+def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
+           at: Callable[[int, int], str]) -> dict[str, object]:
+    """Of window/bytes.c.in. exists: whether a column does; at: where the weight of a row and a column lies."""
+    def padded(loaded: list[str]) -> str:
+        return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
+
+    def made(k: int) -> str:
+        bytes_of = [f"_mm512_xor_si512(_mm512_maskz_loadu_epi8(there, row{r}), flip)" for r in range(rows)]
+        lines = [f"c{k} = tct_interleave({padded(bytes_of)});"]
+        if exists:
+            lines = [f"if ({exists})", f"    {lines[0]}", "else",
+                     f"    c{k} = tct_interleave({padded(['fill'] * rows)});"]
+        return "\n".join([*lines, *(f"row{r} += step{r};" for r in range(rows)), "++column;"])
+
+    weights = [[f"_mm512_maskz_loadu_epi8(there, w + ({at(r, k)} + first))" for r in range(rows)]
+               for k in range(columns)]
+    return {"quarters": [{"i": i} for i in range(4)], "flip": "0x80" if w.image.dtype == "i8" else "0",
+            "padding": ", ".join([fill] * 64),
+            "columns": [{"k": k, "weights": padded(weights[k])} for k in range(columns)],
+            "columns_text": ", ".join(f"c{k}" for k in range(columns)), **_columns(w, columns, ["c"], made)}
+
+
+def _pairs(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
+           at: Callable[[int, int], str]) -> dict[str, object]:
+    """The same of window/pairs.c.in."""
+    both, odd = rows // 2, rows % 2
+    last = f"c{both}_"      # of the last row, which has no other: pairs of a column and the one before
+
+    def weight(r: int, k: int) -> str:
+        return f"tct_widen_i8(w + ({at(r, k)} + first))" if k >= 0 else "_mm256_setzero_si256()"
+
+    def made(k: int) -> str:
+        loaded = [f"r{r} = tct_widen_{w.image.dtype}(row{r});" for r in range(rows)]
+        if exists:
+            loaded = [f"if ({exists}) {{", *(f"    {line}" for line in loaded), "} else {",
+                      f"    {' = '.join(f'r{r}' for r in range(rows))} = fill;", "}"]
+        pairs = [f"c{j}_{k} = tct_pairs(r{2 * j}, r{2 * j + 1});" for j in range(both)]
+        pairs += [f"{last}{k} = tct_pairs(before, r{rows - 1});", f"before = r{rows - 1};"] if odd else []
+        return "\n".join([*loaded, *pairs, *(f"row{r} += step{r};" for r in range(rows)), "++column;"])
+
+    products = [(f"{j}_{k}", f"c{j}_{k}", weight(2 * j, k), weight(2 * j + 1, k))
+                for j in range(both) for k in range(columns)]
+    if odd:
+        products += [(f"{both}_{k}", f"{last}{k}", weight(rows - 1, k - 1), weight(rows - 1, k))
+                     for k in range(1, columns, 2)]
+    if odd and columns % 2:
+        k = columns - 1
+        products.append((f"{both}_{k}", f"{last}{k}", weight(rows - 1, -1), weight(rows - 1, k)))
+    held = [f"c{j}_" for j in range(both + odd)]
+    return {"odd": odd > 0, "padding": ", ".join([fill] * LANES), "read": ", ".join(f"r{r}" for r in range(rows)),
+            "pairs": ", ".join(f"{name}{k}" for name in held for k in range(columns)),
+            "weights": [{"name": name, "value": value, "first": one, "second": two}
+                        for name, value, one, two in products], **_columns(w, columns, held, made)}
 
 
 def multiplies_words(isa: str) -> bool:
+    """Of several bytes at once."""
+    return multiplies_four(isa) or instruction_set(isa).vectors == "AVX2"
+
+
+def multiplies_four(isa: str) -> bool:
     found = instruction_set(isa)
     return found.vectors == "AVX512" and any(f.name == "AVX512_VNNI" for f in found.features)
