@@ -82,6 +82,42 @@ static int64_t integer(uint64_t r, int bits, tc_fill fill, int64_t bound)
     return (int64_t)(r ^ r << 32) >> (64 - bits + (int)(r >> 8) % bits);
 }
 
+enum { COLUMNS = 16, LINE = 4 * COLUMNS }; /* of a panel; bytes of a word of each of its columns */
+
+/* 0 or 1: a word of eight columns is exact in 16 bits as it is, or with the second weight of each pair negated; 2: else. */
+static int kind(const uint8_t *word, int turn)
+{
+    int unsafe = 0, negated = 0;
+    for (int i = 0; i < 32; i += 2) {
+        const int p = (int8_t)(word[i] ^ turn), q = (int8_t)(word[i + 1] ^ turn);
+        unsafe |= (p > 0 ? p : 0) + (q > 0 ? q : 0) > 128 || (p < 0 ? p : 0) + (q < 0 ? q : 0) < -128;
+        negated |= q == -128 || (p > 0 ? p : 0) + (q < 0 ? -q : 0) > 128 || (p < 0 ? p : 0) - (q > 0 ? q : 0) < -128;
+    }
+    return !unsafe ? 0 : !negated ? 1 : 2;
+}
+
+/* Writes the order of a panel behind its words. Rows are signed where its weights are not. */
+static void order(uint8_t *panel, ptrdiff_t words, int turned)
+{
+    int32_t *const lines = (int32_t *)(void *)(panel + words * LINE);
+    const int turn = turned ? 0x80 : 0;
+    memset(lines, 0, (size_t)(2 * LINE + ((words + 1) / 2 * 2 + COLUMNS - 1) / COLUMNS * LINE));
+    for (int half = 0; half < 2; ++half) {
+        uint16_t *list = (uint16_t *)(void *)(lines + 2 * COLUMNS + half * ((words + 1) / 2));
+        for (int k = 0; k < 3; ++k)
+            for (ptrdiff_t i = 0; i < words; ++i) {
+                const uint8_t *const word = panel + i * LINE + half * LINE / 2;
+                if (kind(word, turn) != k)
+                    continue;
+                *list++ = (uint16_t)i;
+                for (int b = 0; b < 32; ++b)
+                    lines[8 * half + b / 4] += (int8_t)(word[b] ^ turn) *
+                                               ((turned ? -128 : 0) + (k == 1 && b % 2 ? 255 : 0));
+                lines[COLUMNS + 2 * half + k] += k < 2;
+            }
+    }
+}
+
 void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t seed)
 {
     uint64_t state = seed * 0x2545f4914f6cdd1du + 1;
@@ -109,6 +145,9 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
         }
         }
     }
+    const ptrdiff_t lines = param->words + 2 + ((param->words + 1) / 2 * 2 + COLUMNS - 1) / COLUMNS;
+    for (ptrdiff_t at = 0; param->words && at < param->elements; at += lines * LINE)
+        order((uint8_t *)values + at, param->words, param->type == TC_DATA_U8);
 }
 
 ptrdiff_t tc_data_differ(const void *got, const void *want, const tc_param *param)

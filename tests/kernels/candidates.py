@@ -47,6 +47,11 @@ def integers(arch: str, panel: int) -> list[tuple[str, object, list[dict]]]:
                 (f"{name} dynamic", typed(sym(m), 33, sym(k), product, panel), [{m: 1, k: 1}, {m: 9, k: 70}]),
                 (f"{name} 3x3", window(5, 6, 20, product, panel=panel), [{}]),
                 (f"{name} 3x3 stride 2, planar, filled", window(3, 8, 17, product, 2, 1, True, panel, 0x7d), [{}])]
+    if arch == "x86_64":
+        for a in ("i8", "u8"):
+            sorts = replace(products.integers(a, "i8", arch)[0], ordered=True)
+            out += [(f"{a} x i8 37x70x{k}, ordered", typed(37, 70, k, sorts, panel), [{}]) for k in (19, 64)]
+            out += [(f"{a} x i8 3x3, ordered", window(3, 8, 17, sorts, 2, 1, True, panel, 0x7d), [{}])]
     return [*out, ("i8 x i8 1x300x40", typed(1, 300, 40, products.integers("i8", "i8", arch)[0], panel), [{}])]
 
 
@@ -111,6 +116,8 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             fitting = [(k, s) for k in known for s in [replace(candidate, dtype=k[1].product.name)]
                        if table.refusal(k[1], s) is None]
             chosen = fitting if everything else fitting[(i + j) % apart::apart] or fitting[:1]
+            sorts = [f for f in fitting if f[0][1].product.ordered and instruction_set(isa).vectors == "AVX2"]
+            chosen += sorts[i % max(1, len(sorts))::6] if not everything else []
             for (name, kernel, sizes), form in chosen:
                 out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
                              (form,), form) for size in sizes]

@@ -139,8 +139,9 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
         for p in roomy[i].params:
             finite = bool(access.bounds) and p.name in second
             aligned = p.kind in ("packed", "temp", "scratch", "tile")
+            words = access.terms.evaluate(case.sizes) if kernel.product.ordered and p.name in second else 0
             lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {_elements(p, case)}, {int(finite)}, '
-                         f'{int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}}},')
+                         f'{int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}, 0, {words}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
         lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",
                   f"static const tc_candidate candidates{position}[] = {{"]

@@ -123,7 +123,8 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
     count = -(-most // room)
     kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
-    if form(plain.dtype, tile.isa).tiles:
+    kind = form(plain.dtype, tile.isa)
+    if kind.tiles or kind.sorts:
         kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns

@@ -152,8 +152,9 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
     if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
         return "rows of integers are copied"
-    if form(schedule.dtype, schedule.isa).tiles and schedule.kc:
-        return "tiles take all terms"
+    kind = form(schedule.dtype, schedule.isa)
+    if (kind.tiles or kind.sorts) and schedule.kc:
+        return "tiles and sorted words take all terms"
     copied = schedule.packed_a or schedule.packed_b
     if copied and not schedule.kc and not access.terms.is_const:
         return "copies need blocks of a known number of terms"
@@ -216,7 +217,7 @@ class _Emitter:
         stepping = steps(self.access, self.schedule)
         fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
         streams = stepping and streamed(self.access, self.schedule)
-        return Micro(self.isa.name, rows, columns, stepping, fetches, self.schedule.dtype, streams)
+        return Micro(self.isa.name, rows, columns, stepping, fetches, self.blocks.form.library, streams)
 
     def micro(self, rows: int, columns: int) -> str:
         micro = self.found(rows, columns)

@@ -13,7 +13,7 @@ from typing import Iterable
 
 from ..instruction_sets import InstructionSet, instruction_set
 from .candidate_table import PANEL, TILE
-from .product_forms import form
+from .product_forms import Form, form
 from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
@@ -111,6 +111,8 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
     """The sums in registers, of what `m` describes. more: they may go on from sums in memory."""
     rows, regs = _rows(micro), _registers(micro, isa)
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
+    if kind.sorts:
+        return _sorted_sums(micro, isa, kind)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
         "lanes": isa.lanes, "steps": micro.steps, "more": more,
@@ -123,6 +125,17 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
         "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms}).rstrip("\n")
+
+
+def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form) -> str:
+    """The sums of words that are sorted by their kinds: of one register of columns after the other."""
+    within = PANEL // isa.lanes
+    return expand_file("contraction/sorted.c.in", {
+        "row_list": _rows(micro), "reg_list": [
+            {"v": v, "panel": v // within, "half": v % within, "fetches": micro.fetches and v == 0}
+            for v in range(micro.columns // isa.lanes)],
+        "lanes": isa.lanes, "panel": PANEL, "b": kind.product.b, "row_c": kind.row_c, "b_c": kind.b_c,
+        "fetches": micro.fetches}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:

@@ -6,6 +6,9 @@ Terms of integers are multiplied in words of 32 bits, one group of terms each. x
 when they are copied. Tiles of AMX are multiplied TILE words at a time; what is left of a row stands behind as many
 zeros as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied before
 meet zeros.
+
+Where panels have their order (loops/sorted_words.py), AVX2 takes words by their kinds: a copied row has its unsigned
+bytes, then the words that kind 1 multiplies, then 16 bits each of bytes 0 and 2, and of bytes 1 and 3.
 """
 from __future__ import annotations
 
@@ -15,21 +18,25 @@ from functools import lru_cache
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.products import Product, by_name
+from ..loops.sorted_words import multiplied_by
 from .candidate_table import TILE
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
+SORTED_PACE = 1.8     # of words of the three kinds, about
 DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
     """halves: parts that a word is multiplied in, and words of a copied row for each group; row_c, b_c, sum_c: C types
-    of what micro-kernels read and write; extra: registers beside accumulators and operands."""
+    of what micro-kernels read and write; extra: registers beside accumulators and operands; sorts: words are taken by
+    their kinds."""
 
     product: Product
     isa: InstructionSet
     halves: int
     extra: int
+    sorts: bool = False
 
     @property
     def row_c(self) -> str:
@@ -63,23 +70,32 @@ class Form:
     @property
     def arranged(self) -> str:
         """The function that arranges a copied row; "" where it stays."""
+        if self.sorts:
+            return f"tct_arrange_sorted_{self.product.a}"
         return "tct_arrange_tiles" if self.tiles else f"tct_arrange_{self.names}" if self.halves > 1 else ""
 
     @property
     def starts(self) -> bool:
         """Sums start from a number that stands behind the row: less `zero` times the sum of the row."""
-        return self.product.zero != 0
+        return self.product.zero != 0 and not self.sorts
+
+    @property
+    def library(self) -> str:
+        """The product of its micro-kernels."""
+        return self.product.name if self.sorts else self.product.name.removesuffix("o")
 
     @property
     def names(self) -> str:
         """What the names of the product's functions in tc_tile.h end with."""
-        return self.product.name.removesuffix("z")
+        return self.product.name.removesuffix("o").removesuffix("z")
 
     @property
     def pace(self) -> float:
         """Cycles of a step for each cycle of one of f32."""
         if not self.product.integer or self.tiles:
             return 1.0
+        if self.sorts:
+            return SORTED_PACE
         return self.halves * (1.0 if self.extra == 0 else 1.2) if self.isa.has_vectors else 2.0 * self.product.group
 
 
@@ -93,4 +109,6 @@ def form(name: str, isa: str) -> Form:
     dots = any(f.name in DOT_PRODUCTS for f in found.features)
     if found.vectors not in X86_VECTORS:
         return Form(product, found, 1, 1 if found.has_vectors and not dots else 0)
+    if product.ordered and multiplied_by(found):
+        return Form(product, found, 4, 1, True)
     return Form(product, found, 2 if product.group == 4 and not dots else 1, 0 if dots else 1)

@@ -27,6 +27,7 @@ from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
 from .operands import Operands, VIEWS
 from .products import F32, Product, integers
+from .sorted_words import multiplies, ordered, with_order
 
 FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
 NARROW_TERMS = 8   # of a vector of 16-bit elements
@@ -39,15 +40,18 @@ def apply(function: Function, target: Target) -> Function:
     is no constant stays."""
     typed = "" if target.apart else target.arch
     panel = 1 if target.narrow else target.panel
-    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes).run()
+    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, multiplies(target)).run()
 
 
 class _Rewriter:
     """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none.
-    in_bytes: products of short integers are loop nests, whose weights are rows of bytes."""
+    in_bytes: products of short integers are loop nests, whose weights are rows of bytes. sorts: constant words of bytes
+    are sorted."""
 
-    def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False):
+    def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False,
+                 sorts: bool = False):
         self.function, self.panel, self.narrow, self.typed, self.in_bytes = function, panel, narrow, typed, in_bytes
+        self.sorts = sorts
         self.operands = Operands(self.make)
         self.nodes: list[Node] = []
         self.moved: dict[Node, Node] = {p: p for p in function.parameters}
@@ -134,22 +138,24 @@ class _Rewriter:
         half = self.operands.half(b) if self.typed and b.node in self.constant and b.dtype == "f32" else None
         return self.operands.stored(b, half) if half else b
 
-    def integers(self, a: Value, b: Value) -> tuple[Value, Value, Product, bool] | None:
+    def integers(self, a: Value, b: Value, elements: Expr) -> tuple[Value, Value, Product, bool] | None:
         """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
-        where they may not be short."""
+        where they may not be short. elements: of a sum."""
         if not self.typed or self.in_bytes:
             return None
         short_a, short_b = self.operands.short(a), self.operands.short(b)
         if short_a is None or short_b is None:
             return None
         product, turned = integers(short_a, short_b, self.typed)
+        if self.sorts and b.node in self.constant:
+            product = ordered(product, elements)
         return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short_b), \
             product, turned
 
     def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                     free: list[int]) -> Node | None:
         columns = product_of(b.shape[d] for d in free)
-        short = self.integers(a, b)
+        short = self.integers(a, b, product_of(b.shape[d] for d in contract))
         if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
             return None
         a, b, product, turned = short
@@ -177,8 +183,6 @@ class _Rewriter:
         count = floordiv(n + (self.panel - 1), wrap(self.panel))
         x = self.transpose(like, b, batch + free + contract)
         x = self.reshape(like, x, heads + [n, k])
-        if turned:
-            x = self.turned(like, x, kind.b)
         if self.narrow:   # lines of whole vectors
             x = self.pad_to(like, x, len(heads) + 1, floordiv(k + (NARROW_TERMS - 1),
                                                               wrap(NARROW_TERMS)) * NARROW_TERMS)
@@ -189,8 +193,12 @@ class _Rewriter:
         if group > 1:
             groups = floordiv(k + (group - 1), wrap(group))
             x = self.pad_to(like, x, r + 1, groups * group)
+            if turned:
+                x = self.turned(like, x, kind.b)
             x = self.reshape(like, x, heads + [count, wrap(self.panel), groups, wrap(group)])
             x = self.transpose(like, x, [*range(r), r, r + 2, r + 1, r + 3])
+            if kind.ordered:
+                x = with_order(self.make, like, x, kind)
         else:
             x = self.reshape(like, x, heads + [count, wrap(self.panel), k])
             x = self.transpose(like, x, [*range(r), r, r + 2, r + 1])
@@ -210,7 +218,7 @@ class _Rewriter:
         if self.in_bytes and w.node in self.constant and w.node.op == "cast" and w.node.operands[0].dtype == "i8":
             return self.bytes_convolution(node, x, w)
         enough = w.shape[0].is_const and w.shape[0].value >= FEWEST_COLUMNS
-        short = self.integers(x, w) if w.dtype == "i32" and enough else None
+        short = self.integers(x, w, product_of(w.shape[1:])) if w.dtype == "i32" and enough else None
         if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
             return None
         product, turned = F32, False

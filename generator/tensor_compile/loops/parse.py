@@ -347,8 +347,9 @@ class _Parser:
             a, b = line.dtype(), line.dtype()
             group = line.integer() if line.accept("group") else 1
             zero = line.integer() if line.accept("zero") else 0
+            ordered = line.accept("ordered")
             line.expect("in")
-            product = Product(a, b, line.dtype(), group, zero)
+            product = Product(a, b, line.dtype(), group, zero, ordered)
             if not product.legal:
                 raise line.error("no product of these dtypes is known")
         loc = line.loc()

@@ -354,7 +354,7 @@ def _product(k: Contraction | ContractionKernel) -> str:
     if p == F32:
         return ""
     return f" of {p.a} {p.b}" + (f" group {p.group}" if p.group != 1 else "") + (f" zero {p.zero}" if p.zero else "") \
-        + f" in {p.sum}"
+        + (" ordered" if p.ordered else "") + f" in {p.sum}"
 
 
 def _loc(item: Computation | Contraction | Kernel) -> str:

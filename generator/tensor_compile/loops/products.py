@@ -15,7 +15,8 @@ class Product:
 
     a, b: dtypes of the operands in memory; both are widened to `sum` first, which changes no value. group: that many
     terms of a column lie side by side in a panel, one behind the other; integers wrap, so any order of their terms
-    gives the same sum. zero: what the panels have more than b.
+    gives the same sum. zero: what the panels have more than b. ordered: behind their words panels have the order in
+    which processors without dot products take them (sorted_words.py).
     """
 
     a: str = "f32"
@@ -23,6 +24,7 @@ class Product:
     sum: str = "f32"
     group: int = 1
     zero: int = 0
+    ordered: bool = False
 
     @property
     def integer(self) -> bool:
@@ -35,8 +37,9 @@ class Product:
 
     @property
     def name(self) -> str:
-        """Of schedules and micro-kernels: f32, f32xbf16, i8xu8z."""
-        return self.a if self == Product() else f"{self.rows}x{self.b}{'z' if self.zero else ''}"
+        """Of schedules and micro-kernels: f32, f32xbf16, i8xu8z, i8xu8zo."""
+        return self.a if self == Product() else \
+            f"{self.rows}x{self.b}{'z' if self.zero else ''}{'o' if self.ordered else ''}"
 
     @property
     def tiles(self) -> str:
@@ -47,9 +50,15 @@ class Product:
     def legal(self) -> bool:
         if not self.integer:
             return self.a == self.sum == "f32" and self.b in ("f32", *NARROW_FLOATS) \
-                and (self.group, self.zero) == (1, 0)
+                and (self.group, self.zero, self.ordered) == (1, 0, False)
         return self.sum == "i32" and self.a in SHORT and self.b in SHORT \
-            and self.group == (2 if self.b == "i16" else 4) and (self.group == 2 or self.a != "i16")
+            and self.group == (2 if self.b == "i16" else 4) and (self.group == 2 or self.a != "i16") \
+            and (self.sortable or not self.ordered)
+
+    @property
+    def sortable(self) -> bool:
+        """Rows can be made unsigned bytes, and columns are signed ones."""
+        return self.group == 4 and (self.a, self.b, self.zero) in (("i8", "u8", 128), ("u8", "i8", 0))
 
 
 F32 = Product()
@@ -58,6 +67,8 @@ F32 = Product()
 def by_name(name: str) -> Product | None:
     """The product of a schedule's name, but for the dtype of rows that are copied and for the value of its zero."""
     a, _, b = name.partition("x")
+    ordered = b.endswith("o")
+    b = b.removesuffix("o")
     zero = b.endswith("z")
     b = b.removesuffix("z") or a
     if a not in DTYPES or b not in DTYPES:
@@ -65,7 +76,8 @@ def by_name(name: str) -> Product | None:
     if a == "f32":
         found = Product("f32", b)
     else:
-        found = Product(a, b, "i32", 2 if b == "i16" else 4, (128 if b == "u8" else -128) if zero else 0)
+        found = Product(a, b, "i32", 2 if b == "i16" else 4, (128 if b == "u8" else -128) if zero else 0,
+                        ordered)
     return found if found.legal and found.name == name else None
 
 

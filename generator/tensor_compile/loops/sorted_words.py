@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Panels of bytes whose words are sorted by how x86-64 may multiply them, for processors without dot products.
+
+vpmaddubsw multiplies bytes u of a row (0 to 255) by weights w and adds pairs of products in 16 bits, which saturate. It
+is exact where the positive weights of a pair have a sum of at most MOST, and the negative ones of at least -MOST. There
+are three kinds of words of four terms, each for eight columns together (a register):
+
+  0  both pairs of every column are so;
+  1  they are with the second weight of each pair negated, multiplied by 255 - u: u * w = 255 * w + (255 - u) * -w;
+  2  all others; they are multiplied in 16 bits, where nothing saturates.
+
+Behind the words of a panel stands their order, in lines of 16 words of 32 bits. The first line is what the sums of
+columns start from: the 255 * w of kind 1, less 128 * w of all words where a row's bytes are signed, whose highest bit
+is turned. The next one begins with the number of words of kind 0 and of kind 1, of the first eight columns and of the
+others. Then, for each eight, the numbers of its words follow by kind, two in a word.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Callable, Sequence
+
+from ..graph.ir import Node, Value
+from ..instruction_sets import InstructionSet, instruction_set
+from ..symbolic import Expr, IntLike, wrap
+from ..target import Target
+from .products import Product
+
+MOST = 128      # 255 * MOST fits 16 bits
+LEAST = 32      # words of a sum from which on three loops over them are worth it
+COLUMNS = 16    # of a panel
+LINE = 16       # words
+DOTS = frozenset(("AVX_VNNI", "AVX512_VNNI"))
+# (like, op, operands, attributes, dtype, shape) -> the result of a new node
+Make = Callable[[Node, str, tuple[Value, ...], dict[str, Any], str, tuple[Expr, ...]], Value]
+
+
+def multiplies(target: Target) -> bool:
+    """A processor of the target multiplies sorted words."""
+    return any(multiplied_by(instruction_set(isa)) for isa in target.isas)
+
+
+def multiplied_by(isa: InstructionSet) -> bool:
+    return isa.vectors == "AVX2" and not any(f.name in DOTS for f in isa.features)
+
+
+def ordered(product: Product, elements: Expr) -> Product:
+    """The product with an order behind its panels, where that is worth it."""
+    words = (elements + (product.group - 1)) // product.group
+    few = not words.is_const or not LEAST <= words.value < 1 << 16
+    return product if few or not product.sortable else replace(product, ordered=True)
+
+
+def lines(words: int) -> int:
+    """Of the order of a panel of that many words a column."""
+    return 2 + -(-2 * -(-words // 2) // LINE)
+
+
+def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
+    """Panels x [..., panels, words, COLUMNS, 4] with the lines of their order behind the words of each."""
+    *heads, words, _, _ = (d.value for d in x.shape)
+    panels = 1
+    for h in heads:
+        panels *= h
+    graph = _Nodes(make, like)
+    w = graph.cast(graph.reshape(x, [panels, words, COLUMNS, 4]), "i32")
+    if product.zero:
+        w = graph.add(w, graph.number(-product.zero, w))
+    first, second = graph.every(w, 3, 0, 2), graph.every(w, 3, 1, 2)
+    negative = graph.node("neg", (second,), {}, "i32", second.shape)
+    # the smallest number has no negative one in 8 bits
+    kinds = graph.mul(graph.unsafe(first, second), graph.add(graph.number(1, (panels, words, 2)), graph.either(
+        graph.unsafe(first, negative), graph.halves(graph.test("lt", second, -127)))))
+    # -- what sums start from
+    turned = graph.reshape(graph.spread(graph.bits("eq", kinds, 1), (panels, words, 2, 16), (0, 1, 2)), second.shape)
+    starts = graph.mul(graph.sum(graph.mul(second, turned), (1, 3)), graph.number(255, (panels, COLUMNS)))
+    if product.a == "i8":
+        starts = graph.add(starts, graph.mul(graph.sum(w, (1, 3)), graph.number(-128, (panels, COLUMNS))))
+    # -- the numbers of the words, by kind: each goes where the words before it leave off
+    of = [graph.bits("eq", kinds, k) for k in (0, 1, 2)]
+    before = [graph.running(x) for x in of[:2]]     # of a kind, up to the word
+    counts = [graph.sum(x, (1,)) for x in of[:2]]
+    number = graph.spread(graph.node("iota", (), {"axis": 0}, "i32", (words,)), kinds.shape, (1,))
+    places = [before[0], graph.add(graph.spread(counts[0], kinds.shape, (0, 2)), before[1])]
+    both = graph.op("sub", number, graph.add(*before))
+    others = graph.add(graph.spread(graph.add(*counts), kinds.shape, (0, 2)), both)
+    places.append(graph.add(others, graph.number(1, both)))
+    place = graph.number(-1, kinds)
+    for chosen, there in zip(of, places):
+        place = graph.add(place, graph.mul(chosen, there))
+    order = graph.scattered(graph.turned(place, words), graph.turned(number, 0), 2 * panels * words)
+    order = graph.reshape(order, [panels, 2, words])
+    if words % 2:
+        order = graph.concat([order, graph.number(0, (panels, 2, 1))], 2)
+    upper = graph.every(order, 2, 1, 2)
+    order = graph.either(graph.every(order, 2, 0, 2), graph.op("shift_left", upper, graph.number(16, upper)))
+    numbers = graph.concat([graph.reshape(x, [panels, 2, 1]) for x in counts], 2)
+    all_words = [starts, graph.reshape(numbers, [panels, 4]), graph.number(0, (panels, LINE - 4)),
+                 graph.reshape(order, [panels, 2 * ((words + 1) // 2)])]
+    missing = -order.shape[-1].value * 2 % LINE
+    if missing:
+        all_words.append(graph.number(0, (panels, missing)))
+    return graph.concat([x, graph.reshape(graph.bytes(graph.concat(all_words, 1), x.dtype),
+                                          [*heads, lines(words), COLUMNS, 4])], len(heads))
+
+
+class _Nodes:
+    """Makes nodes of i32 beside others."""
+
+    def __init__(self, make: Make, like: Node):
+        self.make, self.like = make, like
+
+    def node(self, op: str, operands: tuple[Value, ...], attrs: dict[str, Any], dtype: str,
+                shape: Sequence[IntLike]) -> Value:
+        return self.make(self.like, op, operands, attrs, dtype, tuple(wrap(d) for d in shape))
+
+    def op(self, op: str, x: Value, y: Value) -> Value:
+        return self.node(op, (x, y), {}, x.dtype, x.shape)
+
+    def add(self, x: Value, y: Value) -> Value:
+        return self.op("add", x, y)
+
+    def mul(self, x: Value, y: Value) -> Value:
+        return self.op("mul", x, y)
+
+    def either(self, x: Value, y: Value) -> Value:
+        return self.op("bit_or", x, y)
+
+    def number(self, number: int, like: Value | Sequence[IntLike]) -> Value:
+        shape = like.shape if isinstance(like, Value) else tuple(wrap(d) for d in like)
+        one = self.node("constant", (), {"bits": number & 0xffffffff}, "i32", ())
+        return self.spread(one, shape, ())
+
+    def spread(self, x: Value, shape: Sequence[IntLike], axes: tuple[int, ...]) -> Value:
+        dims = tuple(wrap(d) for d in shape)
+        return self.node("broadcast", (x,), {"shape": dims, "axes": axes}, x.dtype, dims)
+
+    def cast(self, x: Value, dtype: str) -> Value:
+        return self.node("cast", (x,), {"dtype": dtype}, dtype, x.shape)
+
+    def reshape(self, x: Value, shape: Sequence[IntLike]) -> Value:
+        dims = tuple(wrap(d) for d in shape)
+        return self.node("reshape", (x,), {"shape": dims}, x.dtype, dims)
+
+    def every(self, x: Value, axis: int, start: int, stride: int) -> Value:
+        """Each `stride`-th element along an axis, from `start` on."""
+        size = tuple(d // stride if i == axis else d for i, d in enumerate(x.shape))
+        attrs = {"start": tuple(wrap(start if i == axis else 0) for i in range(len(size))), "size": size,
+                 "stride": tuple(stride if i == axis else 1 for i in range(len(size)))}
+        return self.node("slice", (x,), attrs, x.dtype, size)
+
+    def concat(self, parts: list[Value], axis: int) -> Value:
+        size = sum((p.shape[axis] for p in parts), wrap(0))
+        return self.node("concat", tuple(parts), {"axis": axis}, parts[0].dtype,
+                            tuple(size if i == axis else d for i, d in enumerate(parts[0].shape)))
+
+    def reduced(self, how: str, x: Value, axes: tuple[int, ...]) -> Value:
+        return self.node("reduce", (x,), {"op": how, "axes": axes, "order": "free"}, x.dtype,
+                            [d for i, d in enumerate(x.shape) if i not in axes])
+
+    def sum(self, x: Value, axes: tuple[int, ...]) -> Value:
+        return self.reduced("sum", x, axes)
+
+    def running(self, x: Value) -> Value:
+        """The sum of the elements along axis 1 up to each."""
+        return self.node("cumulative", (x,), {"op": "sum", "axis": 1, "reverse": 0}, x.dtype, x.shape)
+
+    def turned(self, x: Value, row: int) -> Value:
+        """x [panels, words, 2] as [panels * 2 * words], each element more by `row` times the number of its row."""
+        panels, words, halves = (d.value for d in x.shape)
+        x = self.node("transpose", (x,), {"perm": (0, 2, 1)}, x.dtype, (panels, halves, words))
+        x = self.reshape(x, [panels * halves, words])
+        if row:
+            first = self.node("iota", (), {"axis": 0}, "i32", (panels * halves,))
+            first = self.mul(first, self.number(row, first))
+            x = self.add(x, self.spread(first, x.shape, (0,)))
+        return self.reshape(x, [panels * halves * words])
+
+    def scattered(self, places: Value, values: Value, count: int) -> Value:
+        zeros = self.number(0, (count,))
+        return self.node("scatter", (zeros, places, values), {"op": "set", "axis": 0}, "i32", (count,))
+
+    def test(self, compare: str, x: Value, number: int) -> Value:
+        return self.node(compare, (x, self.number(number, x)), {}, "bool", x.shape)
+
+    def bits(self, compare: str, x: Value, number: int) -> Value:
+        """1 where it holds, else 0."""
+        return self.cast(self.test(compare, x, number), "i32")
+
+    def halves(self, found: Value) -> Value:
+        """1 for the eight columns of a word of which one or more have what was found."""
+        panels, words = found.shape[:2]
+        return self.reduced("max", self.reshape(self.cast(found, "i32"), [panels, words, 2, 16]), (3,))
+
+    def unsafe(self, p: Value, q: Value) -> Value:
+        """1 for the eight columns of a word with a pair that may saturate."""
+        zero = self.number(0, p)
+        high = self.add(self.op("maximum", p, zero), self.op("maximum", q, zero))
+        low = self.add(self.op("minimum", p, zero), self.op("minimum", q, zero))
+        return self.halves(self.op("logical_or", self.test("gt", high, MOST), self.test("lt", low, -MOST)))
+
+    def bytes(self, x: Value, dtype: str) -> Value:
+        """The bytes of the words of x [panels, words], least first: [panels, words, 4]."""
+        parts = []
+        for i in range(4):
+            part = self.op("shift_right", self.op("shift_left", x, self.number(24 - 8 * i, x)), self.number(24, x))
+            if dtype == "u8":
+                part = self.op("bit_and", part, self.number(0xff, part))
+            parts.append(self.reshape(self.cast(part, dtype), [*x.shape, 1]))
+        return self.concat(parts, 2)
