@@ -36,7 +36,7 @@ Make = Callable[[Node, str, tuple[Value, ...], dict[str, Any], str, tuple[Expr, 
 
 def multiplies(target: Target) -> bool:
     """A processor of the target multiplies sorted words."""
-    return any(multiplied_by(instruction_set(isa)) for isa in target.isas)
+    return not target.apart and any(multiplied_by(instruction_set(isa)) for isa in target.isas)
 
 
 def multiplied_by(isa: InstructionSet) -> bool:
