@@ -2,7 +2,7 @@
  *
  * Measures the candidates of kernels on the first GPU, by its own events.
  *
- *   PROGRAM PLAN [ROUNDS]
+ *   PROGRAM PLAN [ROUNDS [MAJOR]]         MAJOR: of the version of cuBLASLt whose algorithms are candidates, too
  *
  * The plan is text that compile/tune_cuda.py writes; images of candidates are files. Lines, one case after the other:
  *
@@ -12,12 +12,18 @@
  *   tolerance PART                                   of the largest element; 0: all bits
  *   candidate NAME BLOCKS THREADS SHARED OVERLAPS SYMBOL IMAGE
  *   map BUFFER OFFSET TERMS LINES STRIDE BOX         of the candidate above; offset and stride in bytes
- *   end INCUMBENT                                    by its number
+ *   product ROWS COLUMNS TERMS FUNCTION MOST         of the library: what behind the sums (tc_device_product), and how
+ *                                                    many algorithms it is asked for; then its matrices
+ *   matrix WHICH BUFFER OFFSET STRIDE TURNED         first, second, added, result, bias; offset in bytes
+ *   algorithm NAME                                   a candidate of the library that is known already
+ *   end INCUMBENT                                    by its name
  *
  * The first candidate is what the others have to be equal to, and is not timed. Each is proved, then those that are right
  * take turns. A sample is a recording of calls, one after the other: constants are other copies in each, twice the second
  * cache together where MOST_CALLS copies are as much, so they come from memory; what changes between calls stays in the
- * cache, as behind the kernel that wrote it. What is printed: `device …` and the lines of autotune/main.c.
+ * cache, as behind the kernel that wrote it. What is printed: `device …`, of a
+ * library `library VERSION` or `absent WHY`, the lines of autotune/main.c, and `refused NAME WHY` of an algorithm of the
+ * library that does not run, or whose results are none.
  */
 #include <math.h>
 #include <stdio.h>
@@ -27,6 +33,7 @@
 #include "../data.h"
 #include "../rank.h"
 #include "gpu.h"
+#include "library.h"
 
 enum { MOST_BUFFERS = 128, MOST_CANDIDATES = 256, MOST_DIMS = 16, MOST_CALLS = 128, MAP_BYTES = 128 };
 enum { MOST_MAPS = 8 * 5 }; /* of 8 parts with a first and 4 second operands (loops/grouped_contractions.py) */
@@ -40,10 +47,13 @@ typedef struct {
 } map_of;
 
 typedef struct {
-    char name[128], symbol[160], image[1024], why[200];
+    char name[TC_ALGORITHM_NAME], symbol[160], image[1024], why[200];
     tc_gpu_kernel kernel;
     map_of maps[MOST_MAPS];
     int map_count, loaded;
+    int is_product; /* the library's, as follows */
+    tc_device_product product;
+    tc_lt_plan plan;
     void *graph;
     int calls;
 } candidate;
@@ -57,6 +67,8 @@ typedef struct {
     double tolerance;
     candidate candidates[MOST_CANDIDATES];
     int count, incumbent;
+    tc_library_case library;
+    tc_lt *lt; /* NULL: there is none */
 } problem;
 
 /* Of a problem on the GPU. copies: of constants; the first of each buffer is the one that proofs use. */
@@ -64,6 +76,8 @@ typedef struct {
     tc_cuda_address copies[MOST_BUFFERS][MOST_CALLS];
     int count;
     void *values[MOST_BUFFERS], *wanted[MOST_BUFFERS], *got[MOST_BUFFERS];
+    tc_cuda_address bias, workspace; /* of the library: a bias in the result's dtype */
+    size_t workspace_bytes;
 } memory_of;
 
 static size_t bytes_of(const tc_param *param)
@@ -73,11 +87,44 @@ static size_t bytes_of(const tc_param *param)
 
 /* -- the plan ------------------------------------------------------------------------------------------------------ */
 
+/* A candidate of the library, unless there is one of its name. */
+static void add_product(problem *p, const tc_device_product *product)
+{
+    candidate *made = &p->candidates[p->count];
+    if (p->count == MOST_CANDIDATES)
+        return;
+    *made = (candidate){.is_product = 1, .product = *product};
+    tc_library_name(product, made->name);
+    for (int c = 0; c < p->count; ++c)
+        if (!strcmp(p->candidates[c].name, made->name))
+            return;
+    ++p->count;
+}
+
+static int add_named(problem *p, const char *name)
+{
+    tc_device_product product = p->library.product;
+    const int good = tc_library_named(&product, name);
+    if (good && p->lt)
+        add_product(p, &product);
+    return good;
+}
+
+static int find_incumbent(problem *p, const char *name)
+{
+    for (int c = 1; c < p->count; ++c)
+        if (!strcmp(p->candidates[c].name, name))
+            return p->incumbent = c;
+    return 0;
+}
+
 /* Reads the next problem; 0 at the end, -1 where a line is none. */
-static int read_problem(FILE *plan, problem *p)
+static int read_problem(FILE *plan, problem *p, tc_lt *lt)
 {
     char line[2048];
     memset(p, 0, sizeof *p);
+    p->lt = lt;
+    tc_library_begin(&p->library);
     while (fgets(line, sizeof line, plan)) {
         line[strcspn(line, "\n")] = 0;
         candidate *last = p->count ? &p->candidates[p->count - 1] : NULL;
@@ -105,7 +152,7 @@ static int read_problem(FILE *plan, problem *p)
             p->tolerance = atof(line + 10);
         } else if (!strncmp(line, "candidate ", 10) && p->count < MOST_CANDIDATES) {
             candidate *made = &p->candidates[p->count++];
-            good = sscanf(line, "candidate %127s %u %u %u %d %159s %n", made->name, &made->kernel.blocks,
+            good = sscanf(line, "candidate %191s %u %u %u %d %159s %n", made->name, &made->kernel.blocks,
                           &made->kernel.threads, &made->kernel.shared, &made->kernel.overlaps, made->symbol,
                           &used) == 6;
             if (good)
@@ -114,11 +161,12 @@ static int read_problem(FILE *plan, problem *p)
             map_of *m = &last->maps[last->map_count++];
             good = sscanf(line, "map %d %lld %lld %lld %lld %u", &m->buffer, &m->offset, &m->terms, &m->lines,
                           &m->stride, &m->box) == 6;
+        } else if (!strncmp(line, "algorithm ", 10)) {
+            good = add_named(p, line + 10);
         } else if (!strncmp(line, "end ", 4)) {
-            p->incumbent = atoi(line + 4);
-            return p->count && p->incumbent < p->count ? 1 : -1;
+            return find_incumbent(p, line + 4) ? 1 : -1;
         } else {
-            good = 0;
+            good = tc_library_line(&p->library, line);
         }
         if (!good) {
             printf("failed no line of a plan: %s\n", line);
@@ -133,7 +181,6 @@ static int read_problem(FILE *plan, problem *p)
 static int take(tc_gpu *gpu, const problem *p, memory_of *m)
 {
     size_t constants = 0;
-    memset(m, 0, sizeof *m);
     for (int i = 0; i < p->param_count; ++i)
         constants += p->constant[i] ? bytes_of(&p->params[i]) : 0;
     m->count = 1;
@@ -154,8 +201,74 @@ static int take(tc_gpu *gpu, const problem *p, memory_of *m)
     return 1;
 }
 
+static tc_dtype dtype_of(const problem *p, int which)
+{
+    const tc_data_type type = p->params[p->library.places[which].buffer].type;
+    return type == TC_DATA_F32 ? TC_DTYPE_F32 : type == TC_DATA_F16 ? TC_DTYPE_F16 : TC_DTYPE_BF16;
+}
+
+static int rounds_bias(const problem *p)
+{
+    return p->library.product.has_bias && p->library.product.result != TC_DTYPE_F32;
+}
+
+/* The candidates that the library has, and memory for them. Where it refuses one, that has the reason. */
+static int ask_library(tc_gpu *gpu, problem *p, memory_of *m)
+{
+    tc_library_case *const library = &p->library;
+    tc_device_product found[64];
+    if (!p->lt || !library->most)
+        return 1;
+    library->product.operand = dtype_of(p, TC_FIRST);
+    library->product.result = dtype_of(p, TC_RESULT);
+    const int count = tc_library_propose(p->lt, library, found);
+    for (int i = 0; i < count; ++i)
+        add_product(p, &found[i]);
+    for (int c = 1; c < p->count; ++c) {
+        candidate *one = &p->candidates[c];
+        if (!one->is_product)
+            continue;
+        one->product.operand = library->product.operand;
+        one->product.result = library->product.result;
+        int status = tc_lt_plan_make(p->lt, &one->product, &one->plan);
+        status = status ? status : tc_lt_plan_check(p->lt, &one->product, &one->plan);
+        one->loaded = !status;
+        if (status)
+            snprintf(one->why, sizeof one->why, "%s", p->lt->status_name(status));
+        if (one->product.workspace > m->workspace_bytes)
+            m->workspace_bytes = (size_t)one->product.workspace;
+    }
+    if (m->workspace_bytes)
+        tc_gpu_answer(gpu, gpu->api.allocate(&m->workspace, m->workspace_bytes), "cuMemAlloc");
+    if (rounds_bias(p) && !gpu->failed)
+        tc_gpu_answer(gpu, gpu->api.allocate(&m->bias, 2 * (size_t)library->product.columns), "cuMemAlloc");
+    return !gpu->failed;
+}
+
+/* The bias that is in `values`, in the result's dtype. */
+static void round_bias(tc_gpu *gpu, const problem *p, const memory_of *m)
+{
+    const tc_device_product *const product = &p->library.product;
+    const tc_matrix_place *const bias = &p->library.places[TC_BIAS];
+    if (!m->bias || gpu->failed)
+        return;
+    uint16_t *rounded = malloc(2 * (size_t)product->columns);
+    if (!rounded)
+        return;
+    tc_lt_round(rounded, (const float *)(const void *)((const char *)m->values[bias->buffer] + bias->offset),
+                (size_t)product->columns, product->result);
+    tc_gpu_answer(gpu, gpu->api.upload(m->bias, rounded, 2 * (size_t)product->columns, gpu->stream),
+                  "cuMemcpyHtoDAsync");
+    tc_gpu_wait(gpu);
+    free(rounded);
+}
+
 static void give(tc_gpu *gpu, const problem *p, memory_of *m)
 {
+    if (m->bias)
+        gpu->api.release(m->bias);
+    if (m->workspace)
+        gpu->api.release(m->workspace);
     for (int i = 0; i < p->param_count; ++i) {
         for (int c = 0; c < MOST_CALLS; ++c)
             if (m->copies[i][c])
@@ -173,9 +286,31 @@ static void upload(tc_gpu *gpu, const problem *p, const memory_of *m, int i, int
                       "cuMemcpyHtoDAsync");
 }
 
+/* The same by the library. What it refuses is no candidate any more. */
+static void call_library(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c, int copy)
+{
+    uint64_t at[TC_MATRIX_COUNT] = {0};
+    for (int i = 0; i < TC_MATRIX_COUNT; ++i) {
+        const tc_matrix_place *const place = &p->library.places[i];
+        if (place->buffer >= 0)
+            at[i] = m->copies[place->buffer][p->constant[place->buffer] ? copy : 0] + (uint64_t)place->offset;
+    }
+    const tc_device_operands operands =
+        {at[TC_FIRST], at[TC_SECOND], at[TC_ADDED], at[TC_RESULT], m->bias ? m->bias : at[TC_BIAS], m->workspace};
+    const int status = gpu->failed ? 0 : tc_lt_multiply(p->lt, &c->product, &c->plan, &operands, gpu->stream);
+    if (status && c->loaded) {
+        c->loaded = 0;
+        snprintf(c->why, sizeof c->why, "%s", p->lt->status_name(status));
+    }
+}
+
 /* One call with the constants of a copy. */
 static void call(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c, int copy)
 {
+    if (c->is_product) {
+        call_library(gpu, p, m, c, copy);
+        return;
+    }
     _Alignas(64) unsigned char block[MOST_MAPS * MAP_BYTES + 8 * (MOST_BUFFERS + MOST_DIMS)];
     unsigned char *at = block;
     for (int i = 0; i < c->map_count; ++i, at += MAP_BYTES) {
@@ -267,11 +402,13 @@ static void prove(tc_gpu *gpu, problem *p, const memory_of *m, tc_timing *timing
             for (int c = 0; c < (p->constant[i] && fill == 0 ? m->count : 1); ++c)
                 upload(gpu, p, m, i, c);
         }
+        round_bias(gpu, p, m);
         results(gpu, p, m, &p->candidates[0], m->wanted);
         for (int c = 1; c < p->count && !gpu->failed; ++c) {
             candidate *one = &p->candidates[c];
             for (int again = 0; again < (p->tolerance > 0 ? 2 : 1) && timings[c].runs; ++again) {
                 results(gpu, p, m, one, m->got);
+                timings[c].runs = one->loaded;
                 for (int i = 0; i < p->param_count && !gpu->failed; ++i)
                     if (p->params[i].written && timings[c].runs)
                         timings[c].runs = near(&p->params[i], m->got[i], m->wanted[i], p->tolerance, one->why,
@@ -343,26 +480,29 @@ static int measure(tc_gpu *gpu, problem *p, memory_of *m, tc_timing *timings, in
 static void one_case(tc_gpu *gpu, problem *p, int rounds)
 {
     tc_timing timings[MOST_CANDIDATES] = {0};
-    double *samples = calloc((size_t)(p->count * rounds), sizeof *samples);
+    double *samples = calloc((size_t)(MOST_CANDIDATES * rounds), sizeof *samples);
     memory_of *m = calloc(1, sizeof *m);
     int winner = 0;
     printf("case %s\n", p->name);
     fflush(stdout);
-    for (int c = 0; c < p->count; ++c) {
+    const int room = samples && m && ask_library(gpu, p, m);
+    for (int c = 0; c < p->count && room; ++c) {
         candidate *one = &p->candidates[c];
-        one->loaded = tc_gpu_load(gpu, &one->kernel, one->image, one->symbol);
-        if (!one->loaded)
+        if (!one->is_product)
+            one->loaded = tc_gpu_load(gpu, &one->kernel, one->image, one->symbol);
+        if (!one->loaded && !one->is_product)
             snprintf(one->why, sizeof one->why, "the driver does not load it");
         timings[c].runs = one->loaded;
         timings[c].samples = samples + c * rounds;
     }
-    const int ready = samples && m && timings[0].runs && take(gpu, p, m);
+    const int ready = room && timings[0].runs && take(gpu, p, m);
     if (ready) {
         prove(gpu, p, m, timings);
         prove_again(gpu, p, m, timings);
         for (int c = 1; c < p->count && !gpu->failed; ++c)
             if (!timings[c].runs)
-                printf("wrong %s %s\n", p->candidates[c].name, p->candidates[c].why);
+                printf("%s %s %s\n", p->candidates[c].is_product ? "refused" : "wrong", p->candidates[c].name,
+                       p->candidates[c].why);
         winner = measure(gpu, p, m, timings, rounds);
     }
     for (int c = 1; c < p->count && !gpu->failed; ++c)
@@ -378,6 +518,8 @@ static void one_case(tc_gpu *gpu, problem *p, int rounds)
     for (int c = 0; c < p->count; ++c) {
         if (p->candidates[c].graph)
             gpu->api.graph_drop_made(p->candidates[c].graph);
+        if (p->candidates[c].is_product)
+            tc_lt_plan_drop(p->lt, &p->candidates[c].plan);
         tc_gpu_unload(gpu, &p->candidates[c].kernel);
     }
     if (m)
@@ -390,10 +532,11 @@ int main(int argc, char **argv)
 {
     static tc_gpu gpu;
     static problem p;
+    static tc_lt lt;
     const int rounds = argc > 2 ? atoi(argv[2]) : 20;
     FILE *plan = argc > 1 ? fopen(argv[1], "r") : NULL;
     if (!plan || rounds < 1) {
-        fprintf(stderr, "usage: %s PLAN [ROUNDS]\n", argv[0]);
+        fprintf(stderr, "usage: %s PLAN [ROUNDS [MAJOR]]\n", argv[0]);
         return 2;
     }
     const char *why = tc_gpu_open(&gpu);
@@ -405,14 +548,21 @@ int main(int argc, char **argv)
            gpu.facts.name, gpu.facts.multiprocessors, gpu.facts.clock, gpu.facts.memory_clock,
            gpu.facts.cache_bytes >> 20, gpu.facts.driver / 1000, gpu.facts.driver % 1000 / 10);
     fflush(stdout);
+    const char *absent = argc > 3 ? tc_lt_open(&lt, (unsigned)atoi(argv[3])) : NULL;
+    if (absent)
+        printf("absent %s: %s\n", lt.name, absent);
+    else if (argc > 3)
+        printf("library %u\n", (unsigned)lt.version());
+    fflush(stdout);
     int more = 0;
-    while (!gpu.failed && (more = read_problem(plan, &p)) > 0)
+    while (!gpu.failed && (more = read_problem(plan, &p, lt.handle ? &lt : NULL)) > 0)
         one_case(&gpu, &p, rounds);
     unsigned clock, memory;
     tc_gpu_clocks(&clock, &memory);
     if (clock)
         printf("clocks %u MHz, memory %u MHz, behind the last sample\n", clock, memory);
     fclose(plan);
+    tc_lt_close(&lt);
     tc_gpu_close(&gpu);
     return gpu.failed || more < 0;
 }

@@ -60,7 +60,7 @@ void tc_device_end(tc_frame *frame)
     frame->device->end(frame->device); /* a recording ends even where a launch was refused */
 }
 
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const void *arguments, unsigned blocks,
                     unsigned threads)
 {
     const tc_context *context = frame->context;

@@ -108,6 +108,20 @@ static void download(tc_device *device, void *to, uint64_t from, size_t bytes)
     tc_cuda_note(cuda, cuda->api.download(to, from, bytes, cuda->device.stream), "cuMemcpyDtoHAsync");
 }
 
+/* A product of the library's. */
+static void multiply(tc_cuda *cuda, unsigned kernel, const tc_device_operands *operands, void *stream)
+{
+    tc_device_operands at = *operands;
+    const tc_device_product *product = cuda->current->model->device->kernels[kernel].product;
+    if (product->has_bias && product->result != TC_DTYPE_F32)
+        at.bias += cuda->current->biases;
+    const int status = tc_lt_multiply(&cuda->lt, product, &cuda->current->plans[kernel], &at, stream);
+    if (status && !cuda->device.refused) {
+        cuda->device.refused = "cublasLtMatmul";
+        cuda->device.reason = cuda->lt.status_name(status);
+    }
+}
+
 /* A kernel's one parameter goes by its address: within a block of parameters it would not lie first where it is aligned
  * to more than the driver's own begin. */
 static void launch(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads)
@@ -116,6 +130,10 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, un
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
     void *stream = cuda->recording ? device->own_stream : device->stream;
     void *parameters[] = {(void *)(uintptr_t)arguments};
+    if (cuda->current->model->device->kernels[kernel].product) {
+        multiply(cuda, kernel, arguments, stream);
+        return;
+    }
     if (cuda->overlaps && cuda->current->model->device->overlaps) {
         const tc_cuda_attribute overlap = {.id = TC_CUDA_OVERLAP, .value.number = 1};
         const tc_cuda_launch how = {{blocks, 1, 1}, {threads, 1, 1}, shared, stream, &overlap, 1};
@@ -208,16 +226,27 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
     return TC_STATUS_OK;
 }
 
-static void unload(tc_cuda *cuda, tc_cuda_loaded *model)
+static void forget(tc_cuda_loaded *model)
 {
-    for (unsigned i = 0; model->modules && i < model->model->device->kernel_count; ++i)
-        if (model->modules[i])
-            cuda->api.module_unload(model->modules[i]);
-    if (model->weights)
-        cuda->api.release(model->weights);
     free(model->modules);
     free(model->functions);
+    free(model->plans);
     free(model);
+}
+
+static void unload(tc_cuda *cuda, tc_cuda_loaded *model)
+{
+    for (unsigned i = 0; i < model->model->device->kernel_count; ++i) {
+        if (model->modules[i])
+            cuda->api.module_unload(model->modules[i]);
+        if (model->plans[i].operation)
+            tc_lt_plan_drop(&cuda->lt, &model->plans[i]);
+    }
+    if (model->weights)
+        cuda->api.release(model->weights);
+    if (model->biases)
+        cuda->api.release(model->biases);
+    forget(model);
 }
 
 static void drop_arena(tc_cuda *cuda)
@@ -242,6 +271,7 @@ void tc_cuda_close(tc_cuda *cuda)
             cuda->models = next;
         }
         drop_arena(cuda);
+        tc_lt_close(&cuda->lt);
         if (cuda->device.cell)
             cuda->api.release(cuda->device.cell);
         cuda->api.stream_destroy(cuda->device.own_stream);
@@ -264,6 +294,8 @@ static tc_status load_kernels(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *err
     const tc_device_code *code = made->model->device;
     for (unsigned i = 0; i < code->kernel_count; ++i) {
         const tc_device_kernel *kernel = &code->kernels[i];
+        if (kernel->product)
+            continue;
         tc_status status = answer_to_image(cuda, cuda->api.module_load(&made->modules[i], kernel->image), error);
         if (status == TC_STATUS_OK)
             status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
@@ -274,6 +306,42 @@ static tc_status load_kernels(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *err
                             "cuFuncSetAttribute", error);
         if (status != TC_STATUS_OK)
             return status;
+    }
+    return TC_STATUS_OK;
+}
+
+/* The library of a product's version, open. */
+static tc_status find_library(tc_cuda *cuda, unsigned version, tc_error *error)
+{
+    char reason[sizeof error->message];
+    const char *why = cuda->lt.handle ? NULL : tc_lt_open(&cuda->lt, version / 10000);
+    if (why)
+        return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, why);
+    const unsigned there = (unsigned)cuda->lt.version();
+    if (there == version)
+        return TC_STATUS_OK;
+    snprintf(reason, sizeof reason, "version %u.%u.%u, the model was tuned with %u.%u.%u", there / 10000,
+             there / 100 % 100, there % 100, version / 10000, version / 100 % 100, version % 100);
+    return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, reason);
+}
+
+static tc_status load_products(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *error)
+{
+    for (unsigned i = 0; i < made->model->device->kernel_count; ++i) {
+        const tc_device_product *product = made->model->device->kernels[i].product;
+        if (!product)
+            continue;
+        const tc_status status = find_library(cuda, product->version, error);
+        if (status != TC_STATUS_OK)
+            return status;
+        int code = tc_lt_plan_make(&cuda->lt, product, &made->plans[i]);
+        code = code ? code : tc_lt_plan_check(&cuda->lt, product, &made->plans[i]);
+        if (code) {
+            char reason[sizeof error->message];
+            snprintf(reason, sizeof reason, "%s: the algorithm of %s is not for this GPU", cuda->lt.status_name(code),
+                     made->model->device->kernels[i].name);
+            return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, reason);
+        }
     }
     return TC_STATUS_OK;
 }
@@ -302,6 +370,29 @@ static tc_status load_weights(tc_cuda *cuda, tc_cuda_loaded *made, const unsigne
                         "cuMemcpyHtoDAsync", error);
     if (status == TC_STATUS_OK)
         status = answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
+    return status;
+}
+
+static tc_status load_biases(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned char *payload, tc_error *error)
+{
+    const tc_device_code *code = made->model->device;
+    if (!code->bias_bytes)
+        return TC_STATUS_OK;
+    unsigned char *block = calloc(1, (size_t)code->bias_bytes);
+    if (!block)
+        return fail(error, TC_STATUS_SYSTEM, made->model->name, "no memory");
+    for (unsigned i = 0; i < code->bias_count; ++i) {
+        const tc_device_bias *bias = &code->biases[i];
+        tc_lt_round((uint16_t *)(void *)(block + bias->to), (const float *)(const void *)(payload + bias->from),
+                    (size_t)bias->count, bias->dtype);
+    }
+    tc_status status = answer(cuda, cuda->api.allocate(&made->biases, (size_t)code->bias_bytes), "cuMemAlloc", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.upload(made->biases, block, (size_t)code->bias_bytes, cuda->device.own_stream),
+                        "cuMemcpyHtoDAsync", error);
+    if (status == TC_STATUS_OK)
+        status = answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
+    free(block);
     return status;
 }
 
@@ -336,22 +427,28 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
     tc_cuda_loaded *made = calloc(1, sizeof *made);
     if (!made)
         return fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
-    *made = (tc_cuda_loaded){model, 0, calloc(count, sizeof(void *)), calloc(count, sizeof(void *)), cuda->models};
+    *made = (tc_cuda_loaded){.model = model,
+                             .modules = calloc(count, sizeof *made->modules),
+                             .functions = calloc(count, sizeof *made->functions),
+                             .plans = calloc(count, sizeof *made->plans),
+                             .next = cuda->models};
     void *popped;
-    status = made->modules && made->functions
+    status = made->modules && made->functions && made->plans
                  ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
                  : fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
     if (status != TC_STATUS_OK) {
-        free(made->modules);
-        free(made->functions);
-        free(made);
+        forget(made);
         return status;
     }
     status = make_cell(cuda, error);
     if (status == TC_STATUS_OK)
         status = load_kernels(cuda, made, error);
     if (status == TC_STATUS_OK)
+        status = load_products(cuda, made, error);
+    if (status == TC_STATUS_OK)
         status = load_weights(cuda, made, payload, error);
+    if (status == TC_STATUS_OK)
+        status = load_biases(cuda, made, payload, error);
     if (status == TC_STATUS_OK)
         cuda->models = made;
     else

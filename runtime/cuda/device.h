@@ -6,15 +6,18 @@
 #define TC_CUDA_DEVICE_H
 
 #include "api.h"
+#include "products.h"
 
 #include <tensor_compile/cuda.h>
 #include <tensor_compile/driver.h>
 
-/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none. */
+/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none; so plans of those
+ * that are products of the library's. biases: what tc_device_code.biases makes. */
 typedef struct tc_cuda_loaded {
     const tc_model *model;
-    tc_cuda_address weights;
+    tc_cuda_address weights, biases;
     void **modules, **functions;
+    tc_lt_plan *plans;
     struct tc_cuda_loaded *next;
 } tc_cuda_loaded;
 
@@ -38,6 +41,7 @@ typedef struct tc_cuda_graph tc_cuda_graph;
 struct tc_cuda {
     tc_device device; /* first: the core's view */
     tc_cuda_api api;
+    tc_lt lt; /* open where a model asked for it */
     int ordinal;
     void *context;
     int overlaps; /* the driver starts kernels before those in front of them have ended, where they wait by themselves */

@@ -2,6 +2,7 @@
 """How the tests compile generated CUDA C for the processor."""
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 import shutil
@@ -16,6 +17,8 @@ ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 HERE = ROOT / "tests" / "cuda"
 INCLUDES = [f"-I{path}" for path in (HERE, ROOT / "templates" / "cuda", ROOT / "templates" / "include",
                                      ROOT / "runtime" / "include", ROOT / "tests", ROOT)]
+STRICT = ["-O1", "-Wall", "-Wextra", "-Werror", *INCLUDES]
+READ = [HERE, ROOT / "runtime", ROOT / "bench" / "cuda"]   # what the programs below are made of
 JOBS = 2
 KERNEL = re.compile(r"^(?:extern.*\) )?(\w+)\(const tc_\w+<[^(]*__grid_constant__", re.MULTILINE)
 
@@ -62,10 +65,46 @@ printf '\\120\\355\\125\\272' > "$2"
 
 def driver(cxx: Sequence[str], folder: Path) -> Path:
     """The driver library of the tests, in a folder of its own."""
-    made = folder / "driver" / "libcuda.so.1"
-    made.parent.mkdir()
-    run([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl", "-o", made])
-    return made
+    return kept([*cxx, "-shared", "-Wl,-soname,libcuda.so.1", HERE / "fake_driver.cc", HERE / "emulate.cc", "-ldl"],
+                folder / "driver" / "libcuda.so.1")
+
+
+def library(cxx: Sequence[str], driver: Path) -> Path:
+    """The library of the tests, beside their driver."""
+    return kept([*cxx, "-shared", "-Wl,-soname,libcublasLt.so.13", HERE / "fake_library.cc", "-ldl"],
+                driver.parent / "libcublasLt.so.13")
+
+
+def comparison(out: Path) -> Path:
+    """The program that compares calls of two objects (bench/cuda/compare.c), with the runtime."""
+    runtime = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
+               *(ROOT / "runtime" / "hosted" / name for name in ("file.c", "sha256.c"))]
+    return kept(["cc", "-std=gnu11", *STRICT, ROOT / "bench" / "cuda" / "compare.c", *runtime, "-rdynamic", "-ldl",
+                 "-lm"], out)
+
+
+def kept(command: Sequence[object], out: Path) -> Path:
+    """`out`, which the command makes; what it made before of the same files is taken where there is a cache of the
+    tests."""
+    out.parent.mkdir(exist_ok=True)
+    cache = os.environ.get("TC_TESTS_CACHE")
+    if not cache:
+        run([*command, "-o", out])
+        return out
+    digest = hashlib.sha256(repr(list(map(str, command))).encode())
+    for path in sorted(path for folder in READ for end in ("c", "cc", "h", "inc", "def")
+                       for path in folder.rglob(f"*.{end}")):
+        digest.update(path.read_bytes())
+    made = Path(cache) / "emulation" / digest.hexdigest()[:24]
+    if not made.exists():
+        made.parent.mkdir(parents=True, exist_ok=True)
+        run([*command, "-o", out])
+        whole = made.with_name(f"{made.name}.{os.getpid()}")
+        shutil.copy(out, whole)
+        whole.replace(made)
+    else:
+        shutil.copy(made, out)
+    return out
 
 
 def prepared(sources: Sequence[Path], out: Path, fake: Path, cxx: Sequence[str]) -> dict[str, str]:

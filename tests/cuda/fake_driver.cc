@@ -80,11 +80,12 @@ struct kernel {
     size_t bytes;
 };
 
-/* A launch, with its parameters; a recording of some. */
+/* A launch, with its parameters; work of a library (host) in its place; a recording of some. */
 struct launched {
     const kernel *function;
     unsigned blocks, threads;
     std::vector<char> parameters;
+    void (*host)(const void *) = nullptr;
 };
 
 typedef std::vector<launched> graph;
@@ -95,6 +96,10 @@ void run(const launched &one)
 {
     const char *order = getenv("FAKE_CUDA_ORDER");
     threads_run += (double)one.blocks * one.threads;
+    if (one.host) {
+        one.host(one.parameters.data());
+        return;
+    }
     emulated_launch(one.function->call, one.parameters.data(), one.blocks, one.function->cluster, one.threads,
                     order && !strcmp(order, "reverse"));
 }
@@ -406,6 +411,24 @@ int cuTensorMapEncodeTiled(void *map, int dtype, unsigned rank, uint64_t address
     const emulated_map made = {(const unsigned char *)(uintptr_t)address, (long long)sizes[0], (long long)sizes[1],
                                (long long)strides[0], boxes[1]};
     memcpy(map, &made, sizeof made);
+    return OK;
+}
+
+/* For the library of the tests: whether a call of its is to fail; and work of its on a stream, which counts as so many
+ * threads. */
+int fake_cuda_entered(const char *name)
+{
+    return entered(name);
+}
+
+int fake_cuda_work(void (*work)(const void *), const void *data, size_t bytes, unsigned threads)
+{
+    CURRENT
+    const launched made = {nullptr, 1, threads, {(const char *)data, (const char *)data + bytes}, work};
+    if (recording)
+        recording->push_back(made);
+    else
+        run(made);
     return OK;
 }
 

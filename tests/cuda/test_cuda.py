@@ -23,7 +23,6 @@ DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
 SMALL = ["-DLAYERS=1", "-DHIDDEN=24", "-DHEADS=3", f'-DWEIGHTS="{ROOT}/tests/e2e/encoder.safetensors"']
 RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c"))]
-WEIGHTS = [ROOT / "runtime" / "hosted" / name for name in ("file.c", "sha256.c")]
 nvcc = sys.argv[1] if len(sys.argv) > 1 else "nvcc"
 if shutil.which(nvcc) is None:
     nvcc = "none"
@@ -157,10 +156,7 @@ with tempfile.TemporaryDirectory() as place:
         done()
     device[-1] = str(emulation.stub(folder))
     driver = emulation.driver(cxx, folder)
-    compare = folder / "compare"
-    strict = ["-O1", "-Wall", "-Wextra", "-Werror", *emulation.INCLUDES]
-    emulation.run(["cc", "-std=gnu11", *strict, ROOT / "bench" / "cuda" / "compare.c", *RUNTIME, *WEIGHTS,
-                   "-rdynamic", "-o", compare, "-ldl", "-lm"])
+    compare = emulation.comparison(folder / "compare")
 
     def same(out: Path, obj: Path, model: Path, name: str, calls: list[str], *more: str, tolerance: str = "",
              orders: tuple[str, ...] = ("forward", "reverse"), **settings: str) -> dict[str, str]:
@@ -219,8 +215,8 @@ with tempfile.TemporaryDirectory() as place:
                ["--below", "ids=96", "decoder_model_prefill,length=9", "decoder_model_decode,past=9",
                 "decoder_model_decode,past=10"])
     program = out / "calls"
-    emulation.run(["cc", "-std=c11", f"-I{out}", *strict, HERE / "test_calls.c", decoder, *RUNTIME, "-o", program,
-                   "-ldl"])
+    emulation.run(["cc", "-std=c11", f"-I{out}", *emulation.STRICT, HERE / "test_calls.c", decoder, *RUNTIME, "-o",
+                   program, "-ldl"])
     for scenario, wanted, more in refusals(folder):
         done_ = subprocess.run([program, scenario, wanted], env={**env, **more}, capture_output=True, text=True,
                                check=False)

@@ -71,7 +71,8 @@ with tempfile.TemporaryDirectory() as place:
     tools = {target: tune_cuda.Toolset(cuda_target.detect((str(emulation.stub(folder)),)), host, target,
                                        Cache(Path(os.environ.get("TC_TESTS_CACHE", folder / "cache"))), 2)
              for target in kernels}
-    todo = {target: tune_cuda.cases(found, target, {}, "", True) for target, found in kernels.items()}
+    nobody = tune_cuda.Measurer("", "")
+    todo = {target: tune_cuda.cases(found, target, {}, nobody, True) for target, found in kernels.items()}
     equal([len(cases) for cases in todo.values()], [2, 1], "equal kernels are one case")
     sources = folder / "sources"
     sources.mkdir()

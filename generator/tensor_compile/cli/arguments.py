@@ -134,6 +134,11 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "exact "
                             "(default: f32)")
 
+    group.add_argument("--cuda-libraries", choices=("auto", "none"), default="none",
+                       help="auto: with --target cuda and a --precision, `tune` also measures the algorithms of "
+                            "cuBLASLt for products, and a build takes those that the tuning lock names; the program "
+                            "then needs that version of the library (default: none)")
+
     group.add_argument("--numerics", choices=("exact", "relaxed"), default="exact",
                        help="relaxed: convolutions may be computed by other sums (Winograd), within the errors of "
                             "docs/numerics.md (default: exact)")
@@ -317,6 +322,9 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
         raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
+    if args.cuda_libraries != "none" and (args.backend != "cuda" or args.precision == "f32"):
+        raise UsageError("--cuda-libraries auto goes with --target cuda and a --precision: exact products have "
+                         "an order of sums that no library promises")
     if args.numerics != "exact" and args.backend == "cuda":
         raise UsageError("--numerics relaxed does not go with --target cuda")
     if args.memory != "fast" and args.backend != "c":
@@ -349,7 +357,8 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         precision=args.precision, optimize=args.optimize,
         memory=args.memory, bake_values=args.bake_values, isas=tuple(i for i in re.split(r"[,\s]+", args.isa) if i),
         specialize=tuple(sorted(args.specialize)),
-        taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock), max_arena=args.max_arena,
+        taps=tuple(getattr(args, "tap", ())), tune=args.tune, lock=absolute(args.lock),
+        cuda_libraries=args.cuda_libraries, max_arena=args.max_arena,
         max_weights=args.max_weights, max_code=args.max_code, max_stack=args.max_stack, runtime=args.runtime,
         weights=args.weights,
         explain=absolute(getattr(args, "explain", "")), dump_after=args.dump_after, verify=args.verify,

@@ -183,7 +183,8 @@ def _measured(options: Options, args: argparse.Namespace, budget: float | None) 
         left = None if budget is None else budget - (time.monotonic() - started)
         if target.apart:
             return tune_cuda.tune(tune_cuda.kernels(plan),
-                                  tune_cuda.Toolset(cuda_target.detect(options.nvcc), host, target, cache, args.jobs),
+                                  tune_cuda.Toolset(cuda_target.detect(options.nvcc), host, target, cache, args.jobs,
+                                                    options.cuda_libraries == "auto"),
                                   options.lock_path, args.rounds, again, say, left, not args.diff,
                                   lambda line: print(f"{options.shown}: {line}"))
         tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs,

@@ -64,6 +64,10 @@ class Made(Planned):
     flags: tuple[str, ...]
     runtime: int | None
 
+    def code(self, symbol: str) -> int:
+        """Bytes of a kernel; what a library computes has none."""
+        return self.objects[symbol].code if symbol in self.objects else 0
+
 
 def toolchains(machine: Machine, inputs: Inputs | None = None
                ) -> tuple[toolchain.Compiler, toolchain.Compiler, Target, Path]:

@@ -24,12 +24,19 @@ class Sources:
         self.suffix = suffix
         self.by_symbol: dict[str, KernelSource] = {}
         self.of_kernel: dict[Code, KernelSource] = {}
+        self.given: dict[str, KernelSource] = {}   # to a library of the device's: nothing is compiled
 
     def add(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...], plain: bool = False) -> None:
         """isas: whose calls take it."""
         self.by_symbol[source.symbol] = source
         for isa in isas:
             self.of_kernel[kernel, isa, plain] = source
+
+    def give_away(self, kernel: Kernel, source: KernelSource, isas: tuple[str, ...]) -> None:
+        """A kernel that a library of the device's computes. source: what tells the library."""
+        self.given[source.symbol] = source
+        for isa in isas:
+            self.of_kernel[kernel, isa, False] = source
 
     def add_libraries(self) -> None:
         """The micro-kernels that the sources call, one unit an instruction set."""
@@ -40,6 +47,10 @@ class Sources:
 
     def symbol(self, kernel: Kernel, isa: str, plain: bool = False) -> str:
         return self.of_kernel[kernel, isa, plain].symbol
+
+    def text(self, symbol: str) -> str:
+        """Of what people look at."""
+        return (self.given.get(symbol) or self.by_symbol[symbol]).text
 
     def texts(self) -> Iterator[tuple[str, str]]:
         """File names and texts, for --keep."""

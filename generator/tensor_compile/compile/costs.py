@@ -81,7 +81,7 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, runs, runs * work, runs * moved.read,
                           runs * moved.written,
-                          symbols, tuple(made.objects[s].code for s in symbols)))
+                          symbols, tuple(map(made.code, symbols))))
     return found
 
 

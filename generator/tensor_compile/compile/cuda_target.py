@@ -13,6 +13,7 @@ from typing import Callable, ClassVar, Hashable
 
 from ..emit.cuda_kernels import emit_kernel, emit_plain
 from ..emit.cuda_driver import emit_driver
+from ..emit.cuda_products import given_away
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource
 from ..emit.weights import embedding
@@ -87,7 +88,8 @@ class Cuda:
 
     def tuning(self, options: Options, target: Target) -> ShapeTuning:
         return ShapeTuning.load(options.tune, options.lock_path, target,
-                                functools.cache(lambda: detect(options.nvcc).toolkit))
+                                functools.cache(lambda: detect(options.nvcc).toolkit),
+                                options.cuda_libraries == "auto")
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         """One for all architectures: an image holds their code side by side."""
@@ -97,6 +99,10 @@ class Cuda:
             for variant in function.built:
                 plain = function.is_plain(variant)
                 for step in variant.program.kernel_steps:
+                    given = None if plain else given_away(step.kernel, target.precision)
+                    if given:
+                        sources.give_away(step.kernel, given.source(), target.isas)
+                        continue
                     # Addresses of the caller's come another way, and a device describes only what is not the caller's.
                     form = plain, identity(step.kernel), tuple(b.kind for b in step.kernel.params)
                     if form not in made:

@@ -16,6 +16,7 @@ from typing import Callable
 from ..emit.cuda_shapes import Tuned
 from ..emit.key import shape_key
 from ..loops import schedule_cuda
+from ..loops.library_products import algorithm, library_product
 from ..loops.schedule_cuda import Shape
 from ..target import Target
 from . import lock as locks
@@ -28,17 +29,21 @@ def key_of(kernel: Tuned, target: Target) -> str:
 
 def named(kernel: Tuned, target: Target, name: str) -> Shape | None:
     """The shape of that name, where the kernel can have it."""
+    theirs = algorithm(name)
+    if theirs:
+        return theirs if library_product(kernel, target.precision) else None
     units = schedule_cuda.units(target)
     return next((s for s in schedule_cuda.shapes(kernel, units) if schedule_cuda.shape_name(s) == name), None)
 
 
 def toolkit_of(entry: Entry) -> str:
-    return re.sub(r" on .*", "", entry.compiler)
+    return re.sub(r"( with .*)? on .*", "", entry.compiler)
 
 
 @dataclass(slots=True)
 class ShapeTuning:
-    """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked for each kernel that has an entry."""
+    """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked for each kernel that has an entry. libraries:
+    whether an entry may name a library's algorithm."""
 
     mode: str
     path: Path
@@ -46,10 +51,13 @@ class ShapeTuning:
     toolkit: Callable[[], str]
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
+    libraries: bool = False
 
     @staticmethod
-    def load(mode: str, path: Path, target: Target, toolkit: Callable[[], str]) -> "ShapeTuning":
-        return ShapeTuning(mode, path, target, toolkit, {} if mode == "off" else locks.read(path))
+    def load(mode: str, path: Path, target: Target, toolkit: Callable[[], str],
+             libraries: bool = False) -> "ShapeTuning":
+        return ShapeTuning(mode, path, target, toolkit, {} if mode == "off" else locks.read(path),
+                           libraries=libraries)
 
     def shape(self, kernel: Tuned) -> Shape | None:
         """The kernel's shape; None, and a finding, where the lock does not decide."""
@@ -62,6 +70,9 @@ class ShapeTuning:
             self.findings[key] = Finding("missing", key, "no entry")
         elif toolkit_of(entry) != self.toolkit():
             self.findings[key] = Finding("stale", key, f"measured with {toolkit_of(entry)}, this is {self.toolkit()}")
+        elif algorithm(entry.candidate) and not self.libraries:
+            self.findings[key] = Finding("illegal", key, f"{entry.candidate} is cuBLASLt's, which a build takes with "
+                                         "--cuda-libraries auto alone")
         elif found is None:
             self.findings[key] = Finding("illegal", key, f"{entry.candidate} is no shape of this kernel")
         else:

@@ -102,11 +102,13 @@ class Machine(Work):
 
 @dataclass(frozen=True)
 class TuningLock(Subject):
-    """tune: lock, frozen or off. lock: "" for the one beside the model."""
+    """tune: lock, frozen or off. lock: "" for the one beside the model. cuda_libraries: auto or none: whether it may
+    name cuBLASLt."""
 
     _: KW_ONLY
     tune: str = "lock"
     lock: str = ""
+    cuda_libraries: str = "none"
 
     @property
     def lock_path(self) -> Path:

@@ -201,12 +201,8 @@ def _graph(rows: list[Cost], kernels: list[Kernel], part: list[float], key: str)
 
 def _kernel(made: Made, c: Cost, kernel: Kernel, share: float, key: str, lines: Lines) -> str:
     isa = made.target.isas[-1]
-    source = made.sources.by_symbol[c.symbols[-1]]
-    code = (
-        source.text
-        if len(source.text) <= MOST_TEXT
-        else source.text[:MOST_TEXT] + "\n… cut here; --keep DIR has all of it"
-    )
+    text = made.sources.text(c.symbols[-1])
+    code = text if len(text) <= MOST_TEXT else text[:MOST_TEXT] + "\n… cut here; --keep DIR has all of it"
     sizes = ", ".join(f"{size} {i}" for size, i in zip(c.code, made.target.isas))
     params = ", ".join(f"{p.name} {p.dtype}[{','.join(map(str, p.shape))}] ({p.kind})" for p in kernel.params)
     return (

@@ -7,7 +7,8 @@ from typing import Mapping
 from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
-from ..loops.loop_ir import Branch, FunctionPlan, Kernel, Program, Region, Step, Tiles, Variant
+from ..loops.library_products import LibraryAlgorithm, shown
+from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, Kernel, Program, Region, Step, Tiles, Variant
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
@@ -87,7 +88,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         moved = traffic(step.kernel, at_zero)
         total += iterations * (moved.read + moved.written)
         symbols = [made.sources.symbol(step.kernel, isa, function.is_plain(variant)) for isa in made.target.isas]
-        code = "/".join(str(made.objects[symbol].code) for symbol in (dict.fromkeys(symbols) if device else symbols))
+        code = "/".join(str(made.code(symbol)) for symbol in (dict.fromkeys(symbols) if device else symbols))
         grid = [_grid(step.kernel, function.is_plain(variant), at_zero, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code, *grid, str(step.kernel.loc or "")))
@@ -118,6 +119,8 @@ def _at(sizes: Mapping[Sym, int]) -> str:
 
 
 def _grid(kernel: Kernel, plain: bool, sizes: Mapping[Sym, int], target: Target) -> str:
+    if not plain and isinstance(kernel, ContractionKernel) and isinstance(kernel.shape, LibraryAlgorithm):
+        return f"cuBLASLt {shown(kernel.shape.version)}"
     launch = schedule_cuda.launch(kernel, plain, schedule_cuda.units(target))
     return f"{launch.blocks(sizes, target.threads)} x {launch.threads}"
 

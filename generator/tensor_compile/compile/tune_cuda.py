@@ -2,7 +2,8 @@
 """Measures the shapes of a build's contractions on the GPU of this machine and writes the tuning lock (lock_cuda.py).
 Never part of a build.
 
-Images are compiled first, as a build compiles them; then the harness (autotune/cuda, C) proves each against the plain
+Images are compiled first, as a build compiles them, and a library is asked for its algorithms where the build may take
+them; then the harness (autotune/cuda, C) proves each against the plain
 kernel of the reference, and times it by the GPU's events, with constants that are in no cache."""
 from __future__ import annotations
 
@@ -17,6 +18,8 @@ from ..emit.kernels import KernelSource
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
+from ..loops.library_products import FUNCTIONS, LibraryAlgorithm, LibraryProduct, library_product, \
+    shown
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan
 from ..loops.schedule_cuda import Shape, shape_name
 from ..loops.schedule_half import MULTIPROCESSORS
@@ -38,19 +41,28 @@ MOST = 16                # shapes of a kernel that are measured: those that the 
 TOLERANCE = 0.02         # of the largest element, where operands are rounded
 PLAIN = "plain"
 PLAIN_BLOCKS = 4 * MULTIPROCESSORS
+PROPOSED = 8             # algorithms of a library for a kernel
 HARNESS = [*sorted((ROOT / "autotune" / "cuda").glob("*.c")), ROOT / "autotune" / "rank.c",
-           ROOT / "autotune" / "data.c", ROOT / "runtime" / "cuda" / "api.c"]
+           ROOT / "autotune" / "data.c", ROOT / "runtime" / "cuda" / "api.c", ROOT / "runtime" / "cuda" / "products.c"]
+INCLUDES = f"-I{ROOT / 'runtime' / 'include'}"
 
 
 @dataclass(frozen=True, slots=True)
 class Toolset:
-    """nvcc for the target's kernels, the build machine's compiler for the harness."""
+    """nvcc for the target's kernels, the build machine's compiler for the harness. libraries: whether cuBLASLt's
+    algorithms are candidates, too."""
 
     nvcc: Nvcc
     host: Compiler
     target: Target
     cache: Cache
     jobs: int | None = None
+    libraries: bool = False
+
+    @property
+    def major(self) -> int:
+        """The library's: that of the toolkit."""
+        return int(self.nvcc.toolkit.removeprefix("nvcc ").partition(".")[0])
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +75,15 @@ class Choice:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One kernel at one size. incumbent: the shape to be beaten, one of `shapes`."""
+    """One kernel at one size. incumbent: the shape to be beaten, one of `shapes`. product: what it is for a library,
+    whose algorithms are candidates, too."""
 
     name: str
     kernel: Tuned
     sizes: Mapping[Sym, int]
     shapes: tuple[Shape, ...]
     incumbent: Shape
+    product: LibraryProduct | None = None
 
     @property
     def operations(self) -> int:
@@ -91,23 +105,41 @@ def kernels(plan: ModelPlan) -> list[Tuned]:
     return found
 
 
-def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], compiler: str, again: bool) -> list[Case]:
+@dataclass(frozen=True, slots=True)
+class Measurer:
+    """What measures, as entries name it: the toolkit and the GPU. library: cuBLASLt's version; 0: it has no part."""
+
+    toolkit: str
+    gpu: str
+    library: int = 0
+
+    def text(self, product: LibraryProduct | None) -> str:
+        theirs = f" with cuBLASLt {shown(self.library)}" if self.library and product else ""
+        return f"{self.toolkit}{theirs} on {self.gpu}"
+
+
+def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by: Measurer, again: bool) -> list[Case]:
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
-    with other templates, another toolkit or on another GPU (all of them where `again`)."""
+    with other templates, another toolkit or library, or on another GPU (all of them where `again`)."""
     made: dict[str, Case] = {}
     units, templates = schedule_cuda.units(target), templates_digest()
-    for kernel in found:
-        key = key_of(kernel, target)
+    keys = [key_of(kernel, target) for kernel in found]
+    ours = {key for key, kernel in zip(keys, found, strict=True)   # a key does not tell whose the operands are
+            if not by.library or not library_product(kernel, target.precision)}
+    for key, kernel in zip(keys, found, strict=True):
         if key in made:
             continue
         shapes = schedule_cuda.shapes(kernel, units)
+        product = None if key in ours else library_product(kernel, target.precision)
         entry = known.get(key)
         used = named(kernel, target, entry.candidate) if entry else None
-        if entry and used and (entry.templates, entry.compiler) == (templates, compiler) and not again:
+        if entry and used and (entry.templates, entry.compiler) == (templates, by.text(product)) and not again:
             continue
+        if isinstance(used, LibraryAlgorithm) and used.version != by.library:
+            used = None
         tried = tuple(shapes[:MOST]) if used is None or used in shapes[:MOST] else (*shapes[:MOST], used)
-        if len(tried) > 1:
-            made[key] = Case(key, kernel, sizes(kernel), tried, used or tried[0])
+        if len(tried) > 1 or product:
+            made[key] = Case(key, kernel, sizes(kernel), tried, used or tried[0], product)
     return list(made.values())
 
 
@@ -120,9 +152,10 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
          note: Callable[[str], None] = lambda line: None) -> Result:
     """As tune.tune, for the GPU of this machine. note: told what was measured on."""
     harness = _harness(tools)
-    about = _device(harness, tools, note)
+    by = _device(harness, tools, note)
     known = locks.read(lock)
-    todo = sorted(cases(found, tools.target, known, about, again), key=lambda case: -case.operations)
+    todo = sorted(cases(found, tools.target, known, by, again), key=lambda case: -case.operations)
+    about = {case.name: by.text(case.product) for case in todo}
     result = Result("us", used={case.name: shape_name(case.incumbent) for case in todo},
                     chosen={case.name: shape_name(case.shapes[0]) for case in todo})
     tell = Telling(say, len(todo), budget)
@@ -136,7 +169,7 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     finally:
         if keep and result.timed:
             for key, winner, count in result.timed:
-                known[key] = Entry(key, winner.name, count, False, about, templates_digest())
+                known[key] = Entry(key, winner.name, count, False, about[key], templates_digest())
             locks.write(lock, known)
     return result
 
@@ -144,29 +177,38 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
 def _harness(tools: Toolset) -> Path:
     """The program, linked once a compiler."""
     def make(folder: Path) -> None:
-        run_tool([*tools.host.command, "-O2", "-std=c11", "-D_GNU_SOURCE", *map(str, HARNESS), "-o",
+        run_tool([*tools.host.command, "-O2", "-std=c11", "-D_GNU_SOURCE", INCLUDES, *map(str, HARNESS), "-o",
                   str(folder / "tc-tune-cuda"), "-ldl", "-lm"], "the measuring harness does not compile", folder)
 
-    key = files.digest(tools.host.identity, files.tree_digest([ROOT / "autotune", ROOT / "runtime" / "cuda"]))
+    key = files.digest(tools.host.identity, files.tree_digest([ROOT / "autotune", ROOT / "runtime" / "cuda",
+                                                                 ROOT / "runtime" / "include"]))
     return program(tools.cache, key, make) / "tc-tune-cuda"
 
 
-def _device(harness: Path, tools: Toolset, note: Callable[[str], None]) -> str:
-    """Toolkit and GPU, as entries have them. An error of the user's where no GPU is found."""
+def _device(harness: Path, tools: Toolset, note: Callable[[str], None]) -> Measurer:
+    """Toolkit, GPU and library. An error of the user's where no GPU is found, or no library that is asked for."""
     said: list[str] = []
     with tools.cache.scratch() as scratch:
         plan = Path(scratch) / "plan"
         plan.write_text("", encoding="utf-8")
-        run_harness([str(harness), str(plan)], said.append)
+        run_harness(_command(harness, plan, 1, tools), said.append)
     for line in said:
         if line.startswith("failed "):
             raise UserError(f"no GPU to measure on: {line.removeprefix('failed ')}",
                             hint="tune on a machine with one and commit the lock: builds read it, or use the cost "
                                  "model")
+        if line.startswith("absent "):
+            raise UserError(f"no library to measure: {line.removeprefix('absent ')}",
+                            hint="--cuda-libraries none measures our own kernels alone")
     (device,) = [line.removeprefix("device ") for line in said if line.startswith("device ")]
+    versions = [int(line.removeprefix("library ")) for line in said if line.startswith("library ")]
     note(f"{device}; clocks as found, constants from memory, the rest in the second cache")
     name = re.sub(r"[^\w .()-]", "", device.split(", ")[0])
-    return f"{tools.nvcc.toolkit} on {name}"
+    return Measurer(tools.nvcc.toolkit, name, *versions)
+
+
+def _command(harness: Path, plan: Path, rounds: int, tools: Toolset) -> list[str]:
+    return [str(harness), str(plan), str(rounds), *([str(tools.major)] if tools.libraries else [])]
 
 
 def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, result: Result, tell: Telling,
@@ -189,13 +231,14 @@ def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, r
         plan.write_text(plan_text(todo, tools), encoding="utf-8")
         tell.say("waiting for the machine")
         with alone():
-            run_harness([str(harness), str(plan), str(rounds)], line)
+            run_harness(_command(harness, plan, rounds, tools), line)
 
 
 def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
     """What the harness reads (autotune/cuda/main.c); every image is compiled."""
     units = schedule_cuda.units(tools.target)
-    shaped = [(case, [replace(case.kernel, shape=shape) for shape in case.shapes]) for case in todo]
+    shaped = [(case, [replace(case.kernel, shape=shape) for shape in case.shapes
+                      if not isinstance(shape, LibraryAlgorithm)]) for case in todo]
     sources = {id(kernel): emit_kernel(kernel, units) for _, kernels in shaped for kernel in kernels}
     sources |= {id(case): emit_plain(case.kernel) for case in todo}
     images = _images(list({source.symbol: source for source in sources.values()}.values()), tools)
@@ -206,10 +249,13 @@ def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
             lines.append("dims " + " ".join(str(case.sizes[s]) for s in case.kernel.dims))
         lines.append(f"tolerance {0 if tools.target.precision == 'f32' else TOLERANCE}")
         lines.append(_candidate(PLAIN, case.kernel, case, sources[id(case)], images, tools, plain=True))
-        for shape, kernel in zip(case.shapes, made, strict=True):
-            lines.append(_candidate(shape_name(shape), kernel, case, sources[id(kernel)], images, tools))
+        for kernel in made:
+            assert kernel.shape is not None
+            lines.append(_candidate(shape_name(kernel.shape), kernel, case, sources[id(kernel)], images, tools))
             lines += _maps(kernel, case, units)
-        lines.append(f"end {1 + case.shapes.index(case.incumbent)}")
+        if case.product:
+            lines += _product(case.product, case)
+        lines.append(f"end {shape_name(case.incumbent)}")
     return "\n".join([*lines, ""])
 
 
@@ -256,6 +302,19 @@ def _maps(kernel: Tuned, case: Case, units: schedule_cuda.Units) -> list[str]:
         offset, terms, lines_, stride = (e.evaluate(case.sizes) for e in (m.offset, m.terms, m.lines, m.stride))
         lines.append(f"map {number} {offset * size} {terms} {lines_} {stride * size} {m.box}")
     return lines
+
+
+def _product(product: LibraryProduct, case: Case) -> list[str]:
+    """What the library is asked for."""
+    places = {"first": product.first, "second": product.second, "added": product.added, "result": product.result,
+              "bias": product.bias}
+    numbers = {b.name: (i, DTYPES[b.dtype].bytes) for i, b in enumerate(case.kernel.params)}
+    lines = [f"product {product.rows} {product.columns} {product.terms} {FUNCTIONS.index(product.function)} {PROPOSED}"]
+    for name, place in places.items():
+        if place:
+            number, size = numbers[place.buffer.name]
+            lines.append(f"matrix {name} {number} {place.offset * size} {place.stride} {int(place.turned)}")
+    return lines + [f"algorithm {shape_name(shape)}" for shape in case.shapes if isinstance(shape, LibraryAlgorithm)]
 
 
 def unused(plans: Sequence[tuple[Sequence[Tuned], Target]], lock: Path) -> list[Entry]:

@@ -13,6 +13,7 @@ from typing import Any
 from ..loops import schedule_cuda
 from ..loops.few_rows import FewRows
 from ..loops.line_tiles import LineTile
+from ..loops.library_products import LibraryAlgorithm
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.schedule_cuda import EXACT, Tile, Units
 from ..loops.schedule_half import HalfTile
@@ -31,6 +32,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, symbo
     tile = schedule_cuda.tile(kernel, units)
     if isinstance(tile, HalfTile):
         return emit_half(kernel, symbol, units.precision, tile)
+    assert not isinstance(tile, LibraryAlgorithm), "nothing is written of what a library computes"
     if isinstance(tile, FewRows):
         return emit_few(kernel, symbol, units.precision, tile)
     if isinstance(tile, LineTile):

@@ -14,7 +14,9 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.bulk_copies import MAP_WORDS, BulkCopy
 from ..loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step
+from ..loops.library_products import Matrix
 from ..loops.scalar_ir import Buffer
+from .cuda_products import Biases, GivenAway, given_away
 from .cwriter import string
 from .memory import buffer_bytes, is_check
 from .driver import Code, FunctionDriver, KernelTable, Source, driver_text
@@ -27,20 +29,33 @@ def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source],
 
 
 class _Images(KernelTable):
-    """The kernels' images, which the object embeds under their functions' names."""
+    """The kernels' images, which the object embeds under their functions' names, and products that are a library's."""
 
     model_fields = (".device = &device_code",)
 
+    def __init__(self, plan: ModelPlan, target: Target, sources: Mapping[Code, Source]):
+        super().__init__(plan, target, sources)
+        self.biases = Biases.of(plan, target.precision)
+
+    def given(self, kernel: Kernel, plain: bool) -> GivenAway | None:
+        """What a library computes of it."""
+        return None if plain else given_away(kernel, self.target.precision)
+
     def text(self) -> str:
-        names = [names[0] for names in self.rows]
-        lines = [f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));" for name in names]
-        lines += ["", "static const tc_device_kernel device_kernels[] = {"]
-        shared = [schedule_cuda.launch(kernel, plain, schedule_cuda.units(self.target)).shared for kernel,
-                  plain in self.first]
-        lines += [f"    {{{string(name)}, {name}, {size}}}," for name, size in zip(names, shared)] or ["    {0, 0, 0},"]
-        return "\n".join([*lines, "};\n", "static const tc_device_code device_code = {",
-                          '    .kind = "cuda",', f"    .kernel_count = {len(names)},", "    .kernels = device_kernels,",
+        declared, rows, units = [], [], schedule_cuda.units(self.target)
+        for name, (kernel, plain) in zip([names[0] for names in self.rows], self.first):
+            given = self.given(kernel, plain)
+            if given:
+                declared.append(f"static const tc_device_product {name} = {given.initializer()};")
+                rows.append(f"    {{{string(name)}, 0, 0, &{name}}},")
+            else:
+                declared.append(f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));")
+                rows.append(f"    {{{string(name)}, {name}, {schedule_cuda.launch(kernel, plain, units).shared}, 0}},")
+        return "\n".join([*declared, "", *self.biases.text(), "static const tc_device_kernel device_kernels[] = {",
+                          *(rows or ["    {0, 0, 0, 0},"]), "};\n", "static const tc_device_code device_code = {",
+                          '    .kind = "cuda",', f"    .kernel_count = {len(rows)},", "    .kernels = device_kernels,",
                           f"    .overlaps = {int(schedule_cuda.overlaps(self.target))},",
+                          *self.biases.fields(),
                           "};", ""])
 
     def function_fields(self) -> list[str]:
@@ -48,6 +63,7 @@ class _Images(KernelTable):
 
 
 class _Launches(StepsWriter):
+    function: _Function
     address = "uint64_t "
     arena = "f->device_arena"
 
@@ -112,6 +128,10 @@ class _Launches(StepsWriter):
         self.step += 1
         values = [self.scratch(number, j, b) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
+        given = self.function.kernels.given(kernel, self.plain)
+        if given:
+            self.product(number, given)
+            return
         self.put("{")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
@@ -131,6 +151,23 @@ class _Launches(StepsWriter):
         else:
             self.put(f"    tc_device_step({row});")
         self.put("}")
+
+    def product(self, number: int, given: GivenAway) -> None:
+        """A step that is a library's."""
+        p = given.product
+
+        def at(matrix: Matrix | None) -> str:
+            if matrix is None:
+                return "0"
+            size = matrix.offset * DTYPES[matrix.buffer.dtype].bytes
+            return self.pointer(matrix.buffer) + (f" + {size}" if size else "")
+
+        kernels = self.function.kernels
+        bias = str(kernels.biases.place(given)) if given.rounded_bias else at(p.bias)
+        fields = {"first": at(p.first), "second": at(p.second), "added": at(p.added), "result": at(p.result),
+                  "bias": bias, "workspace": self.pointer(given.workspace) if given.workspace else "0"}
+        self.put("{", "    const tc_device_operands a = {" + ", ".join(f".{k} = {v}" for k, v in fields.items()) + "};",
+                 f"    tc_device_step(f, {number}, {kernels.row(given.kernel, self.plain)}, &a, 1, 1);", "}")
 
     def arguments(self, kernel: Kernel, values: list[str], maps: list[BulkCopy]) -> None:
         """Declares those of a launch: tensor maps, aligned to 64 bytes as the whole is, then the others."""
@@ -157,6 +194,7 @@ class _Launches(StepsWriter):
 
 class _Function(FunctionDriver):
     steps_writer = _Launches
+    kernels: _Images
 
     def instances(self) -> str:
         """Of scratch: as many as blocks may have one, whatever a caller thinks of threads."""

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import count
 from typing import Callable, Hashable, TypeAlias
 
 from ..loops.fused import Fused
-from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, mapped, \
-    PreparedKernel
+from ..loops.library_products import with_workspace, workspace
+from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, \
+    mapped, PreparedKernel
 from ..loops.schedule_cuda import Shape
 from .identity import identity
 
@@ -32,9 +34,12 @@ def with_shapes(scheduled: Fused, shape: Shapes) -> Fused:
         if not is_tuned(kernel):
             return kernel
         assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel))
-        key = identity(kernel)
+        key = identity(kernel), tuple(b.kind for b in kernel.params)   # what is the caller's no library computes
         if key not in found:
             found[key] = shape(kernel)
-        return replace(kernel, shape=found[key])
+        return with_workspace(replace(kernel, shape=found[key]), next(numbers))
 
-    return replace(scheduled, kernels=mapped(scheduled.kernels, one))
+    numbers = count()
+    kernels = mapped(scheduled.kernels, one)
+    rooms = {b.name: b for b in map(workspace, leaves(kernels)) if b is not None}
+    return replace(scheduled, kernels=kernels, buffers=scheduled.buffers | rooms)

@@ -22,6 +22,7 @@ from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
 from .byte_products import ByteProductKernel, overwrites
 from .fused import Fused
+from .library_products import workspace
 from .loop_ir import Arena, Branch, CheckKernel, ContractionKernel, Element, Kernel, leaves, Loop, LoopNestKernel, \
     mapped, Program, Region, regions, Step, Store, Tiles
 from .scalar_ir import Buffer, Load, Reduction, Scalar
@@ -144,6 +145,8 @@ def blocks(scheduled: Fused, lives: Lives, target: Target) -> list[Block]:
     for i, kernel, whole in sorted(alone + shared, key=lambda x: x[0]):    # whole: its points are all that runs there
         unstored = [name for name in read(kernel) if scheduled.buffers[name].is_empty]
         work = [kernel.work.name] if isinstance(kernel, ByteProductKernel) and kernel.work is not None else []
+        room = workspace(kernel)
+        work += [room.name] if room is not None else []
         for name in [*written(kernel), *unstored, *work]:
             b = scheduled.buffers[name]
             if b.kind != "temp" or name in block_of:

@@ -22,6 +22,7 @@ from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
 from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, wide
 from .few_rows import FewRows
+from .library_products import LibraryAlgorithm
 from .line_tiles import LineTile
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort
@@ -113,7 +114,7 @@ class Units:
 
 
 EXACT = Units()
-Shape: TypeAlias = Tile | LineTile | HalfTile | FewRows   # of a contraction
+Shape: TypeAlias = Tile | LineTile | HalfTile | FewRows | LibraryAlgorithm   # of a contraction
 
 
 def units(target: Target) -> Units:
@@ -171,6 +172,8 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
             parts = [product(extent(s) for s in part.batch + part.m + part.n) for part in kernel.contractions]
             return Launch(sum(parts, ZERO), FEWEST, FEWEST)
         shape = tile(kernel, units)
+        if isinstance(shape, LibraryAlgorithm):
+            return Launch(ONE, 1, 1)
         if isinstance(shape, FewRows):
             columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
             return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
@@ -327,6 +330,8 @@ def shapes(kernel: ContractionKernel | GroupedContractionKernel, units: Units = 
 
 def shape_name(shape: Shape) -> str:
     """As a tuning lock has it; of the shapes of one kernel each has another."""
+    if isinstance(shape, LibraryAlgorithm):
+        return shape.name
     if isinstance(shape, FewRows):
         return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}"
     if isinstance(shape, LineTile):

@@ -65,12 +65,43 @@ typedef struct tc_state_info {
 
 /* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------ */
 
+/* What follows the sums of a product of a library's. */
+enum { TC_PRODUCT_PLAIN, TC_PRODUCT_RELU, TC_PRODUCT_GELU };
+
+/* A product that cuBLASLt computes (docs/cuda.md): result = function(first second + bias + added), rows x columns of sums
+ * of `terms`, of operands of f32 (rounded to tf32), f16 or bf16. Lines of an operand are rows of the first or columns of
+ * the second one; terms where it is turned. Strides are elements between lines. `algorithm` is the library's, for its
+ * version alone (13.1.2: 130102), and takes no more than `workspace` bytes. */
+typedef struct tc_device_product {
+    unsigned version;
+    tc_dtype operand, result; /* added has the result's dtype */
+    int64_t rows, columns, terms;
+    int64_t first_stride, second_stride, added_stride, result_stride;
+    uint8_t first_turned, second_turned, has_added, has_bias, function;
+    uint64_t workspace;
+    uint64_t algorithm[8];
+} tc_device_product;
+
+/* The arguments of such a step: addresses; `bias` of a 16-bit result lies in what tc_device_code.biases makes, from
+ * there on. */
+typedef struct tc_device_operands {
+    uint64_t first, second, added, result, bias, workspace;
+} tc_device_operands;
+
+/* `count` packed weights of f32, `from` bytes behind the first, that are put down in a dtype of 16 bits when the model is
+ * loaded, at `to` of a block of their own. */
+typedef struct tc_device_bias {
+    uint64_t from, to, count;
+    tc_dtype dtype;
+} tc_device_bias;
+
 /* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads, and the
- * bytes of shared memory that each launch asks for. */
+ * bytes of shared memory that each launch asks for. Where there is a product, that is the step in place of an image. */
 typedef struct tc_device_kernel {
     const char *name;
     const unsigned char *image;
     unsigned shared_bytes;
+    const tc_device_product *product;
 } tc_device_kernel;
 
 typedef struct tc_device_code {
@@ -78,6 +109,9 @@ typedef struct tc_device_code {
     unsigned kernel_count;
     const tc_device_kernel *kernels;
     int overlaps; /* each waits by itself for the one in front of it, so it may be started before that has ended */
+    unsigned bias_count;
+    const tc_device_bias *biases;
+    uint64_t bias_bytes;
 } tc_device_code;
 
 /* An index check of a function: what its kernel leaves in the device's cell where an index is out of range. */
@@ -117,7 +151,7 @@ struct tc_device {
      * with its launches and `end`; where those are recorded, the externals (addresses of arguments) become indirect. */
     int (*begin)(tc_device *device, const tc_variant *variant, const tc_index *dims, unsigned dim_count, int varies,
                  uint64_t *externals, unsigned count);
-    /* arguments: as the kernel takes them, one block of memory */
+    /* arguments: as the kernel takes them, one block of memory; of a product: tc_device_operands */
     void (*launch)(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads);
     void (*end)(tc_device *device);
     void (*wait)(tc_device *device);
@@ -314,8 +348,9 @@ uint64_t tc_device_state(tc_frame *frame, uint64_t offset, uint64_t place, int64
 int tc_device_begin(tc_frame *frame, int varies, uint64_t *externals, unsigned count);
 void tc_device_end(tc_frame *frame);
 
-/* Starts a kernel (its number in tc_device_code); nothing where blocks is 0. */
-void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const uint64_t *arguments, unsigned blocks,
+/* Starts a kernel (its number in tc_device_code), with arguments as tc_device.launch has them; nothing where blocks is
+ * 0. */
+void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const void *arguments, unsigned blocks,
                     unsigned threads);
 
 /* As tc_device.map; nothing where there is no element. */
