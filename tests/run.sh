@@ -79,6 +79,9 @@ suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
     if [ ! -f "$dir/build.ninja" ]; then
         meson setup "$dir" $options || return
     fi
+    # Programs of the build machine that builds of the suite make are those of its tests, too (meson.build: tc_tests_user).
+    XDG_CACHE_HOME=$(cd "$dir" && pwd)/tests/cache
+    export XDG_CACHE_HOME
     if [ ${#names[@]} -gt 0 ]; then
         mapfile -t selected < <(meson introspect --tests "$dir" | python3 tests/select_tests.py ${all:+--all} "${names[@]}")
         wait $! || exit 2

@@ -69,7 +69,7 @@ TC_MODEL(small)
 
 
 def check(folder: Path, *more: str) -> list[str]:
-    result = subprocess.run([sys.executable, str(TOOL), "check", str(folder / "small.c"), "--cache",
+    result = subprocess.run([sys.executable, str(TOOL), "check", str(folder / "small.c"), "--build-cache",
                              str(folder / "cache"), *more],
                             capture_output=True, text=True, check=False)
     ok(result.returncode == 0,

@@ -9,7 +9,9 @@ from pathlib import Path
 
 from places import GOOD, MODEL, SIZES, fill, said, tool, weights
 from tap import done, equal, note, ok, skip
-from tensor_compile.compile import depfile
+from tensor_compile.compile import depfile, host_programs, toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.target import find, load
 
 SHARED = os.environ["TC_TESTS_CACHE"]
 # What tools read alike stands in one name.
@@ -72,6 +74,11 @@ with tempfile.TemporaryDirectory() as scratch:
     # Other commands in a folder of such a name.
     odd = here / os.fsdecode(b"\xff: \\") / "model"
     fill(odd)
+    shared = Cache(Path(SHARED))   # of the build machine's programs one is made there, which shows what all need
+    compiler = toolchain.detect(("cc",), shared.root, "the compiler")
+    for program in (host_programs.interpreter(compiler, shared),
+                    host_programs.target_library(compiler, load(find(os.uname().machine)).flags, shared)):
+        shutil.copytree(program.parent, odd / "cache" / "host" / program.parent.name)
     for command, words in (("check", ()), ("explain", ()), ("pack", ("--out", "w", "--weights", "external"))):
         result = tool(odd, "model.c", "--cache", "cache", *words, command=command)
         ok(result.returncode == 0 and not result.stderr, f"{command} there") or note(f"{said(result)!a}")

@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as place:
     cache = root / "cache"
 
     def command(name: str, out: str, *options: str) -> list[str]:
-        return [*TOOL, "build", str(MODELS[name]), "-o", str(root / out), "--cache", str(cache), *ISA, *options]
+        return [*TOOL, "build", str(MODELS[name]), "-o", str(root / out), "--build-cache", str(cache), *ISA, *options]
 
     def good(result: subprocess.CompletedProcess, name: str) -> bool:
         if not ok(result.returncode == 0, name):
@@ -86,7 +86,8 @@ with tempfile.TemporaryDirectory() as place:
     def run(*words: object, cwd: Path = root) -> subprocess.CompletedProcess:
         return subprocess.run([str(w) for w in words], cwd=cwd, capture_output=True, text=True, check=False)
 
-    # Two builds of one model in one empty cache, at the same time; every part is wanted by both.
+    # Two builds of one model in one empty cache, at the same time; every part is wanted by both. (Programs of the build
+    # machine: test_user_cache.py.)
     both = [subprocess.Popen(command("digits", out, "-j", "1", "--specialize", "batch=1"), stdout=subprocess.PIPE,
                              stderr=subprocess.STDOUT, text=True) for out in ("digits", "twin")]
     told = [process.communicate()[0] for process in both]
@@ -124,7 +125,7 @@ with tempfile.TemporaryDirectory() as place:
 
     # Size: the driver as it was linked, and the core as the Meson project compiles it.
     options = Options(str(MODELS["digits"]), "model.c", str(root / "x.o"), str(root / "x.h"), str(cache),
-                      specialize=(("batch", (1,)),), isas=tuple(ISA[1:]))
+                      programs=os.environ["TC_TESTS_CACHE"], specialize=(("batch", (1,)),), isas=tuple(ISA[1:]))
     with Progress() as progress:
         driver = elf.read(assemble.run(options, progress).driver.path)
     good(run("cc", "-Os", "-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections",

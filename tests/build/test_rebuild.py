@@ -174,7 +174,8 @@ with tempfile.TemporaryDirectory() as scratch:
 
     append(tool / "generator" / "primitives.def", "/* more */\n")
     gained, same = place.build(*one)
-    equal((gained, same == first), ({"host": 2, "weights": 1}, True), "the table of primitives: the host's programs")
+    equal((gained, same == first), ({"host": 3, "weights": 1}, True),
+          "the table of primitives: the host's programs, and what the interpreter is made of")
     append(tool / "templates" / "contraction" / "kernel.c.in", "%# more\n")
     equal(place.build(*one), ({}, first), "a remark in a template: the same kernels")
     append(tool / "templates" / "include" / "tc_kernel.h", "/* more */\n")

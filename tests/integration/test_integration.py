@@ -128,7 +128,7 @@ with tempfile.TemporaryDirectory() as place:
         equal(sorted(p.name for p in (folder / "of-user" / "tensor-compile").iterdir()),
               [".gitignore", "compilers", "headers", "lock"],
               "installed: the capture library and the interpreter are there already")
-        good("installed: the tool checks", tool, "check", project / "model.c", "--cache", folder / "checked")
+        good("installed: the tool checks", tool, "check", project / "model.c", "--build-cache", folder / "checked")
         if shutil.which("pkg-config"):
             paths = ":".join(str(p.parent) for p in prefix.rglob("tensor-compile.pc"))
             words = run("pkg-config", "--cflags", "--libs", "--static", "tensor-compile",

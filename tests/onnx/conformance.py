@@ -27,7 +27,6 @@ from pathlib import Path
 from typing import Sequence
 
 from tensor_compile.compile import assemble, model_program
-from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.errors import Reported, UserError
@@ -189,8 +188,8 @@ def _misdeclared(info: ValueInfo, value: Value) -> bool:
 
 def options(folder: Path, cache: Path, jobs: int) -> Options:
     return Options(model=str(folder / "model.c"), shown="model.c", object=str(folder / "model.o"),
-                   header=str(folder / "model.h"), cache=str(cache), isas=(ISA,), tune="off", jobs=jobs,
-                   capture_timeout=300)
+                   header=str(folder / "model.h"), cache=str(cache), programs=os.environ.get("TC_TESTS_CACHE", ""),
+                   isas=(ISA,), tune="off", jobs=jobs, capture_timeout=300)
 
 
 def run_batch(batch: list[Job], cache: Path, jobs: int) -> list[Result]:
@@ -203,7 +202,7 @@ def run_batch(batch: list[Job], cache: Path, jobs: int) -> list[Result]:
             outcome = _build(left, folder, cache, jobs)
             if isinstance(outcome, tuple):
                 made, given = outcome
-                results += _run(left, made, given, folder, cache, jobs)
+                results += _run(left, made, given, folder, jobs)
                 return results
             if isinstance(outcome, dict):    # mistakes that capture found
                 results += [Result(j.case, "broken", outcome[j.function], j.fixed) for j in left
@@ -270,10 +269,9 @@ def states_of(batch: Sequence[Job]) -> Weights:
     return found
 
 
-def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, cache: Path, jobs: int) -> list[Result]:
-    runner = model_program.model_program(made, given.cflags, Cache(cache), jobs, [model_program.CHECK / "run_model.c"],
-                                         [],
-                                 folder / "run-model")
+def _run(batch: list[Job], made: assemble.Made, given: Options, folder: Path, jobs: int) -> list[Result]:
+    runner = model_program.model_program(made, given.cflags, given.open_cache(), jobs, model_program.RUN_MODEL,
+                                         [], folder / "run-model")
     symbols = assemble.entry_symbols(made.compiled.plan)
     results = []
     states = states_of(batch)

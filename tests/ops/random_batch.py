@@ -27,13 +27,12 @@ sys.path[1:1] = [str(ROOT / "tests" / "interpreter")]
 import random_ops
 import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
-from runner import SOURCES, words
-from tensor_compile.compile import assemble, check_model, cpu_target, files, host_programs, model_program, toolchain
+from runner import CALLER, words
+from tensor_compile.compile import assemble, check_model, cpu_target, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
-from tensor_compile.compile.tools import run_tool
 from tensor_compile.graph.text import print_module
 
 TRIED = (0, 1, 2, 3, 5, 8, 16, 17, 33)    # sizes of dynamic dims
@@ -179,7 +178,7 @@ def tensor(g: Graph, v: Value, dims: dict[str, int], turn: int = 0) -> tuple[str
 
 def execute(folder: Path, made: assemble.Made, cache: Cache, lines: list[str]) -> list[tuple[int, str]]:
     """Runs the cases; what is not as it should be, by seed."""
-    program = link(folder, made, cache)
+    program = model_program.model_program(made, (), cache, 1, CALLER, [], folder / "run-cases")
     result = subprocess.run([str(program), "graph.tcg", "cases", "given.safetensors", "results"], cwd=folder,
                             capture_output=True, text=True, check=False)
     failed: list[tuple[int, str]] = []
@@ -199,33 +198,6 @@ def execute(folder: Path, made: assemble.Made, cache: Cache, lines: list[str]) -
 
 def _seed(line: str) -> int:
     return int(line.split()[1].removeprefix("graph"))
-
-
-def link(folder: Path, made: assemble.Made, cache: Cache) -> Path:
-    """run_cases with the model; what is the same for all models is compiled once."""
-    flags = (*made.target.flags, *toolchain.host_flags((), made.compiler.arch))
-    command = [*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
-               *(f"-I{path}" for path in (ROOT, *model_program.TARGET_INCLUDES))]
-    library = host_programs.target_library(made.compiler, flags, cache, 1)
-    key = files.digest(made.compiler.identity, files.tree_digest([*SOURCES, ROOT / "interpreter", ROOT / "runtime"]),
-                       *command)
-
-    def make(work: Path) -> None:
-        for source in SOURCES:
-            run_tool([*command, "-c", str(source), "-o", str(work / f"{source.stem}.o")], model_program.PART, work)
-
-    common = cache.entry("host", key, make)
-    with files.Outputs() as outputs:
-        assemble.link_object(made, cache, folder / "model.o", outputs)
-    names = [f"{symbol}_function" for symbol in assemble.entry_symbols(made.compiled.plan).values()]
-    (folder / "table.c").write_text("\n".join([
-        "#include <tensor_compile/runtime.h>", *(f"extern const tc_function {name};" for name in names),
-        f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in names)}, 0}};", ""]),
-        encoding="utf-8")
-    run_tool([*command, str(folder / "table.c"), *(str(common / f"{s.stem}.o") for s in SOURCES),
-              str(folder / "model.o"), str(library), "-o", str(folder / "run-cases"), "-lm", "-pthread", "-ldl"],
-             model_program.PART, folder)
-    return folder / "run-cases"
 
 
 def results(path: Path) -> dict[str, bytes]:

@@ -14,14 +14,17 @@ from pathlib import Path
 
 from processor import lacks, own_sets
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model, model_program
+from tensor_compile.compile import assemble, capture_run, check_model, host_programs, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.graph.text import print_module
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-SOURCES = [ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c", ROOT / "autotune" / "guard.c"]
+CALLER = model_program.Caller(
+    (ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c", ROOT / "autotune" / "guard.c"),
+    (ROOT / "autotune", ROOT / "interpreter", ROOT / "runtime" / "include", ROOT / "templates" / "include",
+     ROOT / "tests" / "tap.h", *host_programs.TABLES))
 
 
 @dataclass(frozen=True)
@@ -108,7 +111,7 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], g
     """One TAP point a case. given: a file of inputs, for run_cases."""
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        program = model_program.model_program(made, (), cache, None, SOURCES, [ROOT], folder / "run-cases")
+        program = model_program.model_program(made, (), cache, None, CALLER, [], folder / "run-cases")
         (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)),
                                           encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")

@@ -19,7 +19,6 @@ import conformance
 import tap
 from processor import lacks
 from tensor_compile.compile import assemble, model_program
-from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.progress import Progress
 from tensor_compile.importer import output
 from tensor_compile.importer.dims import Range
@@ -49,7 +48,7 @@ class Built:
         self.has_state = False
         self.symbol = assemble.entry_symbols(made.compiled.plan)[program.name]
         self.variants = len(next(f for f in made.compiled.plan.functions if f.name == program.name).variants)
-        self.called = model_program.build(made, options, Cache(cache), folder, [], ())
+        self.called = model_program.build(made, options, options.open_cache(), folder, [], ())
 
     def initial(self, job: conformance.Job) -> None:
         """The state is what it is before the first call: zeros."""

@@ -70,8 +70,12 @@ def decoder(folder: Path) -> Path:
     return Path(shutil.copy(ROOT / "tests" / "decoder" / "model.c", folder / "decoder.c"))
 
 
+def cache(folder: Path) -> str:
+    """The cache of all tests; in `folder` where there is none."""
+    return os.environ.get("TC_TESTS_CACHE", str(folder / "cache"))
+
+
 def tool(folder: Path, *words: str) -> subprocess.CompletedProcess:
     """A sub-command, run in `folder` with the cache of all tests."""
-    cache = os.environ.get("TC_TESTS_CACHE", str(folder / "cache"))
-    return subprocess.run([*TOOL, *words, "--cache", cache, "-j2"], cwd=folder, capture_output=True,
+    return subprocess.run([*TOOL, *words, "--cache", cache(folder), "-j2"], cwd=folder, capture_output=True,
                           text=True, check=False)

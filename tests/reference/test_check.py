@@ -73,7 +73,7 @@ emit_kernel = cpu_target.emit_kernel
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     model = models.mlp(folder)
-    options = Options(str(model), "mlp.c", str(folder / "mlp.o"), str(folder / "mlp.h"), str(folder / "cache"),
+    options = Options(str(model), "mlp.c", str(folder / "mlp.o"), str(folder / "mlp.h"), models.cache(folder),
                       isas=("x86_64",) if models.X86 else (), jobs=2)
 
     def run(request: check_model.Request = REQUEST) -> tuple[int, list[str]]:

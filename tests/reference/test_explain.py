@@ -98,7 +98,7 @@ with tempfile.TemporaryDirectory() as place:
                                  (models.encoder, {"batch": 2, "length": 5}, ()),
                                  (models.decoder, {"length": 4, "past": 3}, ())):
         model = make(folder)
-        options = Options(str(model), model.name, str(folder / "m.o"), str(folder / "m.h"), str(folder / "cache"),
+        options = Options(str(model), model.name, str(folder / "m.o"), str(folder / "m.h"), models.cache(folder),
                           isas=("x86_64",) if models.X86 else (), specialize=special, jobs=2, with_reference=True)
         with Progress() as progress:
             made = assemble.run(options, progress)

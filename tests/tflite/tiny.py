@@ -4,6 +4,7 @@ run."""
 from __future__ import annotations
 
 import json
+import os
 import re
 import subprocess
 import sys
@@ -88,9 +89,9 @@ def run(command: list[str], **more: object) -> subprocess.CompletedProcess[str]:
 
 def build(model: Path, machine: Machine, out: Path, *options: str) -> str:
     """Header and object; "" or what went wrong."""
+    cache = os.environ.get("TC_TESTS_CACHE", str(out.parent / "cache"))
     result = run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", str(model), "-o", str(out),
-                  "--cache",
-                  str(out.parent / "cache"), "--cc", " ".join(machine.cc), *machine.build, *options])
+                  "--cache", cache, "--cc", " ".join(machine.cc), *machine.build, *options])
     return result.stdout + result.stderr if result.returncode else ""
 
 

@@ -30,6 +30,8 @@ HOSTED = [*(RUNTIME / "hosted" / f"{name}.c"
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 
 
+_INTERPRETER_INCLUDES = [INTERPRETER, TEMPLATES / "include", GENERATOR, RUNTIME / "include"]
+_INTERPRETER_ROOTS = (INTERPRETER, TEMPLATES / "include", RUNTIME / "hosted", RUNTIME / "include", *TABLES)
 EXTERNS = "the sources of --extern-source do not make a program with what the model calls"
 CAPTURE_FLAGS = ("-O0", "-g1")  # it runs for milliseconds
 
@@ -47,8 +49,8 @@ def program(cache: Cache, key: str, make: Callable[[Path], None]) -> Path:
     return cache.programs.entry("host", key, make)
 
 
-def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flags: tuple[str, ...], folder: Path,
-             jobs: int | None) -> list[Path]:
+def _objects(compiler: Compiler, sources: list[Path], includes: Sequence[Path], flags: tuple[str, ...],
+             folder: Path, jobs: int | None) -> list[Path]:
     options = [*BUILD_MACHINE, *flags, "-w"] + [f"-I{path}" for path in includes]
 
     def compile_one(source: Path) -> Path:
@@ -63,8 +65,6 @@ def _objects(compiler: Compiler, sources: list[Path], includes: list[Path], flag
 def _archive(compiler: Compiler, objects: list[Path], out: Path) -> None:
     archiver = compiler._program("ar", ("llvm-ar",))
     run_tool([archiver, "rcsD", str(out), *map(str, objects)], f"{out.name} cannot be archived", out.parent)
-    for path in objects:
-        path.unlink()
 
 
 def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -> tuple[Path, Path]:
@@ -77,26 +77,36 @@ def capture_library(compiler: Compiler, cache: Cache, jobs: int | None = None) -
         program = objects.pop(sources.index(CAPTURE / "main.c"))
         program.rename(folder / "main.o")
         _archive(compiler, objects, folder / "libcapture.a")
+        for path in objects:
+            path.unlink()
 
     roots = (CAPTURE, RUNTIME / "hosted", RUNTIME / "include", *TABLES)
     folder = program(cache, _key(compiler.identity, roots, ("capture", *CAPTURE_FLAGS)), make)
     return folder / "main.o", folder / "libcapture.a"
 
 
-def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
-    """The program tc-interpret."""
-    sources = [*sorted(INTERPRETER.glob("*.c")), *SAFETENSORS]
+def _interpreter_objects(compiler: Compiler, flags: tuple[str, ...], cache: Cache, jobs: int | None) -> list[Path]:
+    """All of the interpreter but its main: a part of its program and of the target's library."""
+    sources = [*sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c"), *SAFETENSORS]
 
     def make(folder: Path) -> None:
-        includes = [INTERPRETER, TEMPLATES / "include", GENERATOR, RUNTIME / "include"]
-        objects = _objects(compiler, sources, includes, (), folder, jobs)
-        run_tool([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, objects), "-lm"],
-                 "the interpreter does not link", folder)
-        for path in objects:
-            path.unlink()
+        _objects(compiler, sources, _INTERPRETER_INCLUDES, ("-D_GNU_SOURCE", *flags), folder, jobs)
 
-    roots = (INTERPRETER, TEMPLATES / "include", RUNTIME / "hosted", RUNTIME / "include", *TABLES)
-    return program(cache, _key(compiler.identity, roots, ("interpreter",)), make) / "tc-interpret"
+    return sorted(program(cache, _key(compiler.identity, _INTERPRETER_ROOTS, ("interpreter objects", *flags)), make)
+                  .glob("*.o"))
+
+
+def interpreter(compiler: Compiler, cache: Cache, jobs: int | None = None) -> Path:
+    """The program tc-interpret."""
+
+    def make(folder: Path) -> None:
+        main = _objects(compiler, [INTERPRETER / "main.c"], _INTERPRETER_INCLUDES, (), folder, jobs)
+        objects = _interpreter_objects(compiler, (), cache, jobs)
+        run_tool([*compiler.command, "-o", str(folder / "tc-interpret"), *map(str, main + objects), "-lm"],
+                 "the interpreter does not link", folder)
+        main[0].unlink()
+
+    return program(cache, _key(compiler.identity, _INTERPRETER_ROOTS, ("interpreter",)), make) / "tc-interpret"
 
 
 def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Sequence[Path], names: Sequence[str],
@@ -122,17 +132,29 @@ def interpreter_with(compiler: Compiler, cache: Cache, folder: Path, sources: Se
     return out
 
 
+def target_objects(compiler: Compiler, flags: tuple[str, ...], sources: tuple[Path, ...], includes: Sequence[Path],
+                   included: tuple[Path, ...], cache: Cache, jobs: int | None) -> list[Path]:
+    """Objects of this project's sources for the target, which are of no model. included: what the sources include."""
+
+    def make(folder: Path) -> None:
+        _objects(compiler, list(sources), includes, ("-D_GNU_SOURCE", *flags), folder, jobs)
+
+    key = _key(compiler.identity, (*sources, *included), ("objects", *flags))
+    return sorted(program(cache, key, make).glob("*.o"))
+
+
 def target_library(compiler: Compiler, flags: tuple[str, ...], cache: Cache, jobs: int | None = None) -> Path:
     """The runtime, devices among it, and the interpreter for the target (flags: what chooses it), as a static
     library."""
     sources = [*sorted((RUNTIME / "core").glob("*.c")), *sorted((RUNTIME / "cuda").glob("*.c")),
-               *HOSTED,
-               *sorted(path for path in INTERPRETER.glob("*.c") if path.name != "main.c")]
+               *(path for path in HOSTED if path not in SAFETENSORS)]
 
     def make(folder: Path) -> None:
-        includes = [RUNTIME / "include", RUNTIME / "core", INTERPRETER, TEMPLATES / "include", GENERATOR]
+        includes = [RUNTIME / "include", RUNTIME / "core"]
         objects = _objects(compiler, sources, includes, ("-D_GNU_SOURCE", *flags), folder, jobs)
-        _archive(compiler, objects, folder / "libtarget.a")
+        _archive(compiler, [*objects, *_interpreter_objects(compiler, flags, cache, jobs)], folder / "libtarget.a")
+        for path in objects:
+            path.unlink()
 
     roots = (RUNTIME, INTERPRETER, TEMPLATES / "include", *TABLES)
     return program(cache, _key(compiler.identity, roots, ("target", *flags)), make) / "libtarget.a"

@@ -24,6 +24,17 @@ CALL_FAILED, NO_SUCH_CPU, NO_DEVICE = 1, 3, 4   # exit codes of run_model.c
 
 
 @dataclass(frozen=True, slots=True)
+class Caller:
+    """Sources of a program that calls models, and what they include: files and folders of this project."""
+
+    sources: tuple[Path, ...]
+    included: tuple[Path, ...]
+
+
+RUN_MODEL = Caller((CHECK / "run_model.c",), (RUNTIME_INCLUDE,))
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """path: of the program that calls the model; wrapper: the words that start it here; weights: "-" where the object
     has them."""
@@ -53,8 +64,7 @@ class Program:
 def build(made: Made, options: Options, cache: Cache, folder: Path, externs: Sequence[Path],
           wrapper: tuple[str, ...]) -> Program:
     """The program that calls the model, and its weights where they are external, in `folder`."""
-    path = model_program(made, options.cflags, cache, options.jobs, [CHECK / "run_model.c", *externs], [],
-                         folder / "run-model")
+    path = model_program(made, options.cflags, cache, options.jobs, RUN_MODEL, externs, folder / "run-model")
     weights = "-"
     if options.weights == "external":
         weights = str(folder / "weights")
@@ -103,10 +113,10 @@ def extern_sources(made: Made, shown: str, given: Sequence[str]) -> tuple[list[s
     return names, sources
 
 
-def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int | None, sources: list[Path],
-                  includes: list[Path], out: Path) -> Path:
-    """A program for the target: sources, the model's object, a table run_functions of its functions, the runtime and
-    the interpreter (whose main is left out). Scratch files lie beside `out`."""
+def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int | None, caller: Caller,
+                  externs: Sequence[Path], out: Path) -> Path:
+    """A program for the target: the caller, the user's functions, the model's object, a table run_functions of its
+    functions, the runtime and the interpreter (whose main is left out). Scratch files lie beside `out`."""
     model, table = out.with_suffix(".model.o"), out.with_suffix(".table.c")
     with files.Outputs() as outputs:
         assemble.link_object(made, cache, model, outputs)
@@ -116,8 +126,10 @@ def model_program(made: Made, cflags: tuple[str, ...], cache: Cache, jobs: int |
         f"const tc_function *const run_functions[] = {{{', '.join(f'&{name}' for name in functions)}, 0}};", ""]),
         encoding="utf-8")
     flags = (*made.target.flags, *toolchain.host_flags(cflags, made.compiler.arch))
+    objects = host_programs.target_objects(made.compiler, flags, caller.sources, (ROOT, *TARGET_INCLUDES),
+                                           caller.included, cache, jobs)
     run_tool([*made.compiler.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE", *flags,
-              *(f"-I{path}" for path in (*includes, *TARGET_INCLUDES)), *map(str, sources), str(table), str(model),
+              *(f"-I{path}" for path in TARGET_INCLUDES), *map(str, [*objects, *externs, table, model]),
               str(host_programs.target_library(made.compiler, flags, cache, jobs)), "-o", str(out), "-lm", "-pthread",
               "-ldl"],
              PART, out.parent)
