@@ -35,6 +35,7 @@ struct case_row {
     const case_map *maps;
     int64_t below;
     bool extreme, integers; /* numbers of any kind; small integers */
+    size_t line, left_out;  /* rows of the first buffer have zeros from their number + left_out on; 0: none have */
 };
 
 extern const case_row cases[];

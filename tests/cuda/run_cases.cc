@@ -102,6 +102,9 @@ int main()
             bytes[i] = (b.elements * b.size + 63) / 64 * 64 * (b.scratch ? SCRATCH : 1);
             start[i] = (unsigned char *)calloc(1, bytes[i] + 1);
             fill(b, c->extreme, c->integers, c->below, start[i]);
+            for (size_t at = 0; c->line && i == 0 && at < b.elements; ++at)
+                if (at % c->line >= at / c->line + c->left_out)
+                    memset(start[i] + b.size * at, 0, b.size);
             for (int side = 0; side < 2; ++side) {
                 data[side][i] = (unsigned char *)aligned_alloc(64, bytes[i] + 2 * GUARD) + GUARD;
                 memcpy(data[side][i], start[i], bytes[i]);

@@ -25,16 +25,17 @@ from tensor_compile.emit import cuda_kernels
 from tensor_compile.emit.cuda_half import emit_half, is_lined
 from tensor_compile.emit.kernels import PLACE, KernelSource, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
-from tensor_compile.loops import schedule_cuda
+from tensor_compile.loops import schedule_cuda, tile_limits
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
 from tensor_compile.loops.few_rows import FewRows
 from tensor_compile.loops.kernel_interface import loop_nest, prepared
 from tensor_compile.loops.line_tiles import LineTile, come_in_lines
-from tensor_compile.loops.loop_ir import Kernel, Phase, PreparedKernel, RowReduce, Store
+from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, Phase, PreparedKernel, RowReduce, Store
 from tensor_compile.loops.narrow import Change, rounded
 from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Local
 from tensor_compile.loops.schedule_cuda import Tile, Units
 from tensor_compile.loops.schedule_half import HalfTile
+from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Expr, Sym, const, sym
 
 
@@ -45,6 +46,12 @@ def module(area: str):
     sys.modules[spec.name] = found
     spec.loader.exec_module(found)
     return found
+
+
+def zeros(kernel: Kernel) -> str:
+    """What the first operand has to be where its predicate is false (loop_ir.Contraction)."""
+    limit = tile_limits.of_terms(kernel) if isinstance(kernel, ContractionKernel) else None
+    return f"{extent(kernel.k[0]).value}, {limit.substitute({kernel.m[0]: 0}).value}" if limit is not None else "0, 0"
 
 
 @dataclass
@@ -71,6 +78,8 @@ def contractions() -> list[Case]:
             Case("columns of two variables, many", forms.heads(70, 6, 24, 40), {})]
     out += [Case("two sums a point", forms.sums(20, 70, 33, 2), {}),
             Case("three sums in place", forms.sums(3, 20, 9, 3, 0), {})]
+    out += [Case("terms left out by a predicate", forms.predicated(50, 40, 70, given=False), {}, extreme=True),
+            Case("columns left out", forms.causal(50, 140, 20), {}, extreme=True)]
     out += [Case("side by side", forms.siblings(20, 33, (70, 16, 5, 64)), {}),
             Case("side by side, dynamic", forms.siblings(sym(m), 9, (24, sym(n))), {m: 3, n: 80})]
     for rows, columns, terms in ((1, 1, 1), (5, 100, 40), (65, 20, 17)):
@@ -107,7 +116,7 @@ def in_lines() -> list[Case]:
              "side by side": (forms.siblings(66, 256, (100, 50)), LineTile(64, 48, 32, 8, 4)),
              "two sums": (forms.sums(20, 70, 256, 2), LineTile(16, 48, 32, 2, 4)),
              "one left of nine": (forms.matmul(130, 80, 256), LineTile(128, 72, 32, 8, 9)),
-             "predicate": (forms.predicated(40, 68, 256), LineTile(48, 64, 32, 6, 4))}
+             "predicate": (forms.predicated(40, 68, 256, given=False), LineTile(48, 64, 32, 6, 4))}
     return [Case(f"lines, {name}", replace(kernel, shape=tile), {m: 21} if kernel.dims else {}, extreme=name == "predicate",
                  units=Units("f32", True, True))
             for name, (kernel, tile) in found.items() if come_in_lines(kernel) or sys.exit(f"{name}: no lines")]
@@ -117,7 +126,8 @@ def nests() -> list[Case]:
     found = module("nests").all_cases()
     return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found] + \
         [Case(c.name, c.kernel, {}) for c in sums.CASES] + \
-        [Case(f"{c.name}, bf16", c.kernel, {}, units=Units("bf16")) for c in wide_nests.NESTS]
+        [Case(f"{c.name}, bf16", c.kernel, {}, units=Units("bf16")) for c in wide_nests.NESTS] + \
+        [Case(c.name, c.kernel, {}) for c in wide_nests.overwritten()]
 
 
 def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
@@ -286,7 +296,7 @@ with tempfile.TemporaryDirectory() as place:
         extreme = str(case.extreme).lower()
         rows.append(f'    {{"{case.name}", {cpu.symbol}, {gpu.symbol}, {launch.threads}, {launch.cluster}, '
                     f"{len(buffers)}, {len(kernel.dims)}, buffers{i}, dims{i}, {len(found)}, maps{i}, {case.below}, {extreme}, "
-                    f"{str(case.units.precision != 'f32').lower()}}},")
+                    f"{str(case.units.precision != 'f32').lower()}, {zeros(kernel)}}},")
     (folder / "cases.cc").write_text("\n".join(['#include "cases.h"', *declared.values(), "const case_row cases[] = {",
                                                 *rows, "    {},", "};", ""]), encoding="utf-8")
     (folder / "plain.c").write_text("\n".join(plain.values()), encoding="utf-8")

@@ -17,7 +17,7 @@ sys.path.insert(0, str(ROOT / "tests" / "kernels"))
 
 import cases as forms
 from sums import CASES, REUSED
-from wide_nests import NESTS
+from wide_nests import NESTS, overwritten
 from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile.cuda_target import FLAGS, Cuda
@@ -109,6 +109,17 @@ for name, value in (("an element", Load("t", "f32", (ZERO,))),
                          stores=(replace(stored, value=Apply("add", "f32", (stored.value, value))),))
         text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
         ok(text.index("tc_begin_wait();") < text.index("p2["), f"{name}, {schedule_cuda.shape_name(shape)}")
+
+# What a row's last phase stores over what an earlier one has stored is stored once; what that loads itself stays.
+for nest, stores in zip(overwritten(), (1, 2, 2)):
+    text = emit_kernel(nest.kernel).text
+    equal(len(re.findall(r"^ *p\d\[.*\] = ", text, re.MULTILINE)), stores, nest.name)
+
+# Where a mask leaves out terms, small tiles beside each other take turns.
+for given, wanted in ((True, schedule_cuda.Tile), (False, schedule_cuda.LineTile)):
+    kernel, units = forms.predicated(512, 768, 512, given=False), schedule_cuda.Units("f32", True, True)
+    shape = schedule_cuda.shapes(kernel if given else replace(kernel, where=None), units)[0]
+    ok(isinstance(shape, wanted), f"{'some' if given else 'all'} terms: {schedule_cuda.shape_name(shape)}")
 
 # So are what comes in lines and is no constant, and what is added to sums.
 kernel = replace(forms.matmul(33, 70, 96, residual=True), shape=line_tiles.TILES[0])

@@ -57,6 +57,25 @@ def handed_on() -> list[Nest]:
     return found
 
 
+def overwritten() -> list[Nest]:
+    """Rows whose second phase stores what the last one divides and stores in the same place, or in another one; or that
+    the second loads itself."""
+    r, v = Sym("r", 0, const(ROWS - 1)), Sym("v", 0, const(POINTS - 1))
+    x, y, z = (_buffer(name, kind, ROWS, POINTS) for name, kind in (("x", "input"), ("y", "temp"), ("z", "output")))
+    here = (sym(r), sym(v))
+    most = RowReduce("most", "max", "free", Load("x", "f32", here), "f32")
+    found = []
+    for name, there, own in (("in place", "y", "x"), ("elsewhere", "z", "x"), ("loaded before", "y", "y")):
+        less = Apply("sub", "f32", (Load(own, "f32", here), Local("most", "f32")))
+        total = RowReduce("total", "sum", "lanes", less, "f32")
+        part = Apply("div", "f32", (Load("y", "f32", here), Local("total", "f32")))
+        buffers = (x, y, z) if there == "z" else (x, y)
+        found.append(_nest(f"stored and divided {name}", False, (r,),
+                           [Phase((v,), (most,)), Phase((v,), (total,), (Store("y", here, less),)),
+                            Phase((v,), (), (Store(there, here, part),))], *buffers))
+    return found
+
+
 def looked_up() -> list[Nest]:
     """Lines by an index that is computed of the point, or loaded for the row."""
     r, k = Sym("r", 0, const(ROWS - 1)), Sym("k", 0, const(LINES - 1))

@@ -55,14 +55,26 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
                              (Store("out", (*at, sym(vm), sym(vn)), value),), (*params, out), dims_of(m, n, k, *sizes))
 
 
-def predicated(m: Size, n: Size, k: Size) -> ContractionKernel:
-    """out[m, n] = the sum of a[m, k] * b[k, n] where k <= m + 3 and p[k], as far as NaN shows it; b in place."""
+def predicated(m: Size, n: Size, k: Size, given: bool = True) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, k] * b[k, n] where k <= m + 3 and p[k], if that is given, as far as NaN shows it; b
+    in place."""
     kernel = matmul(m, n, k, 0, bias=False)
     (row,), (term,) = kernel.m, kernel.k
-    p = Buffer("p", "bool", (wrap(k),), (0,), "input")
     before = Apply("le", "bool", (IndexValue("i32", sym(term)), IndexValue("i32", sym(row) + 3)))
+    if not given:
+        return replace(kernel, where=before)
+    p = Buffer("p", "bool", (wrap(k),), (0,), "input")
     where = Apply("logical_and", "bool", (before, Load("p", "bool", (sym(term),))))
     return replace(kernel, params=(*kernel.params[:2], p, *kernel.params[2:]), where=where)
+
+
+def causal(m: Size, n: Size, k: Size) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, k] * b[k, n] where n <= m + 3, -inf elsewhere."""
+    kernel = matmul(m, n, k, bias=False)
+    (store,) = kernel.stores
+    there = Apply("le", "bool", (IndexValue("i32", sym(kernel.n[0])), IndexValue("i32", sym(kernel.m[0]) + 3)))
+    value = Apply("select", "f32", (there, store.value, Const("f32", 0xff800000)))
+    return replace(kernel, stores=(replace(store, value=value),))
 
 
 def padded(m: int, n: int, c: int, j: int) -> ContractionKernel:

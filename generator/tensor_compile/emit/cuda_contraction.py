@@ -75,7 +75,8 @@ class _Part(Part):
         kernel, tile = self.kernel, self.tile
         after = {"epilogue": self.stored()} if tile.matrix else \
             {"after": epilogue(self, tile.rows, tile.columns, tile.height, tile.width)}
-        return {**self.texts(), **{name: "\n".join(lines) for name, lines in after.items()},
+        limits = self.limits(tile.rows)
+        return {**self.texts(), **limits, **{name: "\n".join(lines) for name, lines in after.items()},
                 "setup": "\n".join(self.setup), "bring": "\n".join(self.bring),
                 "sums": [{"i": i} for i in range(len(kernel.b))],
                 "batch_text": self.points(kernel.batch)}

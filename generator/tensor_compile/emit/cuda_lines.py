@@ -55,6 +55,12 @@ class _Part(Part):
                 f"const tc_index pieces = {self.points(self.kernel.k)} / {self.tile.depth};"]
 
     def one_tile(self) -> list[str]:
+        limits, batches = self.limits(self.tile.rows), self.points(self.kernel.batch)
+        if limits["terms_limited"]:
+            return [f"const tc_index batch = tile / n_tiles % {batches}; /* rows of many terms first */",
+                    f"const tc_index m_first = (m_tiles - 1 - tile / ({batches} * n_tiles)) * ROWS;",
+                    "const tc_index n_first = tile % n_tiles * COLUMNS;", *limits["limited"].splitlines(),
+                    f"const tc_index pieces = (tc_min(({self.points(self.kernel.k)}), left_out) + DEPTH - 1) / DEPTH;"]
         return ["const tc_index batch = tile / (m_tiles * n_tiles);",
                 "const tc_index m_first = tile % m_tiles * ROWS, n_first = tile / m_tiles % n_tiles * COLUMNS;"]
 

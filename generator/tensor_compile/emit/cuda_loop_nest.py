@@ -74,6 +74,24 @@ class _Sum:
         return f"{self.shared}_term_b" if self.warp else f"{self.shared}_b[{self.at}]"
 
 
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """name: of the registers that have what phase number `by` stores at its points, which `loads` of later phases are.
+    last: no other phase stores there."""
+
+    name: str
+    by: int
+    store: Store
+    loads: frozenset[Load]
+    last: bool
+
+
+def values_of(phase: Phase) -> list[Load]:
+    """All loads of a phase."""
+    values = [*(r.value for r in row_reduces(phase)), *(x.value for x in phase.stores)]
+    return [x for x in dict.fromkeys(walk(*values)) if isinstance(x, Load)]
+
+
 class _LoopNestEmitter:
     def __init__(self, kernel: LoopNestKernel):
         self.kernel = kernel
@@ -89,6 +107,7 @@ class _LoopNestEmitter:
         flat = schedule_cuda.is_flat(kernel)
         self.passes = 0 if flat or self.launch.scratch else schedule_cuda.passes(kernel)
         self.whole = 0 if self.warps else self.passes   # terms of a thread that are added at a time
+        self.handed: list[_Handed] = []
 
     def source(self, symbol: str, early: bool) -> str:
         kernel, e = self.kernel, self.e
@@ -117,7 +136,9 @@ class _LoopNestEmitter:
             e.lines += lines
             if self.passes:
                 self.keep()
-            for phase in kernel.phases:
+                self.hand_on()
+            for number, phase in enumerate(kernel.phases):
+                e.kept = {**e.kept, **{load: f"{h.name}[u]" for h in self.handed if h.by < number for load in h.loads}}
                 self.phase(phase)
             e.close(head)
         return function(kernel, e, symbol, what, e.lines, header, early=early)
@@ -152,6 +173,26 @@ class _LoopNestEmitter:
             e.close(f"if ({at} < {e.index(product(extent(s) for s in phase.vars))})")
             e.close(f"#pragma unroll\nfor (int u = 0; u < {self.passes}; ++u)")
         e.kept = kept
+
+    def hand_on(self) -> None:
+        """Finds what a phase stores at its points and later ones load there: it stays in registers. Where a later phase
+        stores to the same place it is not stored at all."""
+        phases, e = self.kernel.phases, self.e
+        room = (MOST_KEPT - self.passes * len(set(e.kept.values()))) // self.passes
+        for number, phase in enumerate(phases):
+            for x in phase.stores:
+                own = (x.buffer, e.address(x.buffer, x.index))
+                same = [(i, s) for i, p in enumerate(phases) for s in p.stores if s.buffer == x.buffer]
+                loads = [(i, n) for i, p in enumerate(phases) for n in values_of(p) if n.buffer == x.buffer]
+                if len(self.handed) == room or x.dynamic or x.value.dtype != "f32" or not loads or not all(
+                        phases[i].vars == phase.vars and (n.buffer, e.address(n.buffer, n.index)) == own
+                        and not n.dynamic for i, n in same + loads) or any(i <= number for i, _ in loads) \
+                        or sum(i <= number for i, _ in same) > 1 or any(n.valid for _, n in loads):
+                    continue
+                name = e.fresh("handed")
+                e.lines.append(f"float {name}[{self.passes}];")
+                last = len(same) == 1
+                self.handed.append(_Handed(name, number, x, frozenset(n for _, n in loads), last))
 
     def points(self, stores: Sequence[Store], variables: tuple[Sym, ...], count: str, unroll: int, block: str,
                blocks: str) -> None:
@@ -277,7 +318,11 @@ class _LoopNestEmitter:
             else:
                 e.lines.append(f"{s.acc} = {term(e, r.op, r.dtype, s.acc, r.value, False)};")
         for x, result in results:
-            e.store_value(x, result)
+            handed = next((h for h in self.handed if h.store is x), None)
+            if handed:
+                e.lines.append(f"{handed.name}[u] = {result.text};")
+            if handed is None or handed.last:
+                e.store_value(x, result)
 
     def start(self, r: RowReduce, phase: Phase) -> _Sum:
         e = self.e

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import AbstractSet as Set, Any, Iterable, Sequence
 
+from ..loops import tile_limits
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalars import point_number
 from ..symbolic import Expr, Sym, product
@@ -54,6 +55,20 @@ class Part:
                 f"const tc_index m_tiles = (m_size + {rows - 1}) / {rows};",
                 f"const tc_index n_tiles = (n_size + {columns - 1}) / {columns};",
                 f"const tc_index tiles = {self.points(kernel.batch)} * m_tiles * n_tiles;"]
+
+    def limits(self, rows: int) -> dict[str, Any]:
+        """limited: declares `left_out`, from which on the rows of a tile need no terms or columns
+        (loops/tile_limits.py)."""
+        terms = tile_limits.of_terms(self.kernel)
+        columns = tile_limits.of_columns(self.kernel) if terms is None else None
+        limit = columns if terms is None else terms
+        if limit is None:
+            return {"limited": "", "terms_limited": False, "columns_limited": False}
+        lines = ["tc_index left_out;", "{", f"    const tc_index row = tc_min(m_first + {rows}, m_size) - 1;",
+                 *(f"    {line}" for line in self.decoded["m"]),
+                 f"    left_out = tc_max((tc_index)0, (tc_index)({self.e.index(limit)}));", "}"]
+        return {"limited": "\n".join(lines), "terms_limited": terms is not None,
+                "columns_limited": columns is not None}
 
     def is_whole(self, e: Expr) -> bool:
         """Terms are neighbours, over all of them: packed in their order."""

@@ -14,7 +14,7 @@ from .fused import Fused
 from .kernel_interface import attention
 from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
 from .scalar_ir import Buffer, Load, Scalar
-from .masks import has_zeros, holds_where, is_lowest, softmax_columns
+from .masks import false_from, has_zeros, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, loads, walk
 from .uses import Uses
 
@@ -123,15 +123,5 @@ def _vectors(buffers: dict[str, Buffer], load: Load, last: Sym) -> bool:
 def _limit(score: Scalar, key: Sym, rows: tuple[Sym, ...]) -> Expr | None:
     """Keys from here on have a score of -inf, in the row of the variable and all rows before; None where that is not
     known."""
-    if len(rows) != 1:
-        return None
-    for s in walk(score):
-        left = holds_where(s)
-        if left is None or left.coefficient(key) != -1 or not is_lowest(score, s):
-            continue
-        rest = left + sym(key)
-        step = rest.coefficient(rows[0])
-        others = {v for v in rest.symbols() if not v.is_dim} - {rows[0]}
-        if step is not None and not step.symbols() and step.is_const and step.value >= 0 and not others:
-            return rest + 1
-    return None
+    return next((found for s in walk(score) if is_lowest(score, s)
+                 and (found := false_from(s, key, rows)) is not None), None)

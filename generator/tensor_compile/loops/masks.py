@@ -2,7 +2,7 @@
 """What kernels of attention are known by: softmax of a buffer's rows, and scores that a mask makes -inf."""
 from __future__ import annotations
 
-from ..symbolic import Expr, Sym
+from ..symbolic import Expr, Sym, sym
 from .loop_ir import LoopNestKernel, RowReduce
 from .scalar_ir import Apply, Const, IndexValue, Load, Local, Scalar
 from .scalars import walk
@@ -20,6 +20,19 @@ def holds_where(s: Scalar) -> Expr | None:
     if not isinstance(low, IndexValue) or not isinstance(high, IndexValue):
         return None
     return high.expr - low.expr if s.op in ("le", "ge") else high.expr - low.expr - 1
+
+
+def false_from(s: Scalar, variable: Sym, rows: tuple[Sym, ...]) -> Expr | None:
+    """A comparison of indices is false for values of the variable from here on, in the row of the one variable of rows
+    and all rows before it; None where that is not known."""
+    left = holds_where(s)
+    if left is None or len(rows) != 1 or left.coefficient(variable) != -1:
+        return None
+    rest = left + sym(variable)
+    step = rest.coefficient(rows[0])
+    others = {v for v in rest.symbols() if not v.is_dim} - {rows[0]}
+    known = step is not None and not step.symbols() and step.is_const and step.value >= 0 and not others
+    return rest + 1 if known else None
 
 
 def is_lowest(value: Scalar, false: Scalar) -> bool:

@@ -20,7 +20,7 @@ from typing import Mapping, TypeAlias
 from ..graph.dtypes import DTYPES
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
-from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, wide
+from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, tile_limits, wide
 from .few_rows import FewRows
 from .library_products import LibraryAlgorithm
 from .line_tiles import LineTile
@@ -323,9 +323,12 @@ def shapes(kernel: ContractionKernel | GroupedContractionKernel, units: Units = 
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
     if matrix and (tiles := matrix_tiles(sums)):
         return [*sorted(tiles, key=lambda t: estimate(kernel, t))]
-    others = sorted(fitting(sums), key=lambda t: estimate(kernel, t))
+    parted = any(tile_limits.of_terms(part) is not None for part in kernel.contractions)
+    others = sorted(fitting(sums), key=lambda t: (estimate(kernel, t), t.rows if parted else 0))
     lines = line_tiles.ranked(kernel, sums) if units.lines and units.precision == "f32" else []
-    return [*lines, *others] if lines and line_tiles.fills(kernel, lines[0]) else [*others, *lines]
+    # Tiles of fewer terms than others leave room for those only where there are several on a multiprocessor.
+    first = bool(lines) and not parted and line_tiles.fills(kernel, lines[0])
+    return [*lines, *others] if first else [*others, *lines]
 
 
 def shape_name(shape: Shape) -> str:
