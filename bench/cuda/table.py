@@ -66,21 +66,29 @@ def transformer(layers: int, width: int, batch: int, tokens: int, causal: bool =
     return layers * (24.0 * rows * width * width + 4.0 * rows * tokens * width * (0.5 if causal else 1))
 
 
-def rows() -> list[Row]:
+def rows(precision: str) -> list[Row]:
+    """In f32 those whose models have tensors of f32; Llama's weights have 16 bits."""
+    exact = precision == "f32"
     mlp = 784 * 512 + 512 * 512 + 512 * 10
     encoder, gpt = 12 * 12 * 768 * 768, 12 * 12 * 768 * 768 + 50257 * 768
     out = [Row(f"MLP 784-512-512-10, batch {b}", "mlp", f"mlp,batch={b}", f"mlp b{b}", 2.0 * mlp * b, mlp)
            for b in (1, 64)]
-    out.append(Row("add, layer norm, gelu, gate, 8192 x 4096", "gated16", "gated,rows=8192", "gated 8192", 0.0,
-                   3 * 8192 * 4096))
+    out.append(Row("add, layer norm, gelu, gate, 8192 x 4096", "gated" if exact else "gated16", "gated,rows=8192",
+                   "gated 8192", 0.0, 3 * 8192 * 4096))
+    out.append(Row("MiniLM, 1 x 128", "minilm", "minilm,batch=1,seq=128", "minilm b1 t128",
+                   transformer(6, 384, 1, 128), 6 * 12 * 384 * 384))
     out += [Row(f"BERT-base, {b} x 128", "bert", f"minilm,batch={b},seq=128", f"bert b{b} t128",
                 transformer(12, 768, b, 128), encoder) for b in (1, 32)]
     out += [Row(f"ResNet-50, batch {b}", "resnet50", f"resnet50,batch={b}", f"resnet50 b{b}", 8.2e9 * b,
                 25.5e6 + 150528.0 * b) for b in (1, 32)]
     out.append(Row("GPT-2 small, 512 tokens, all logits", "gpt2all", "gpt2,length=512", "gpt2 prefill 512",
                    transformer(12, 768, 1, 512, True) + 2.0 * 512 * 768 * 50257, gpt + 512 * 50257))
+    out.append(Row("GPT-2 small, a token behind 128", "gpt2", "gpt2_decode,past=128", "gpt2 decode 128",
+                   2.0 * gpt, gpt + 12 * 2 * 129 * 768))
     out.append(Row("ViT-B/16, batch 32", "vit", "vit,batch=32", "vit b32", transformer(12, 768, 32, 197) +
                    2.0 * 32 * 196 * 768 * 768, encoder + 32 * 150528))
+    if exact:
+        return out
     llama = 16 * (2048 * 3072 + 2048 * 2048 + 3 * 2048 * 8192) + 128256 * 2048
     out.append(Row("Llama 3.2 1B's shape, a token behind 512", "llama", "llama,past=512", "llama decode 512",
                    2.0 * llama, llama + 16 * 2 * 8 * 64 * 513))
@@ -122,7 +130,7 @@ def main() -> int:
     parser.add_argument("--log", type=Path)
     args = parser.parse_args()
     log, only = Log(args.log), set(filter(None, args.only.split(",")))
-    chosen = [row for row in rows() if not only or row.case in only]
+    chosen = [row for row in rows(args.precision) if not only or row.case in only]
     with tempfile.TemporaryDirectory() as place:
         work = (args.work or Path(place)).resolve()
         process = torch_times(chosen, args.precision, args.modes, args.seconds)
