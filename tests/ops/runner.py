@@ -14,7 +14,7 @@ from pathlib import Path
 
 from processor import lacks, own_sets
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model, host_programs, model_program
+from tensor_compile.compile import assemble, capture_run, check_model, cpu_target, host_programs, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -31,13 +31,15 @@ CALLER = model_program.Caller(
 class Machine:
     """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
     and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next
-    to nothing, and its team of at most four."""
+    to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes two thirds of the time of
+    users' -O3, which has the same bits (nests, kernels, networks, and all of this in the long suite)."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
     isas: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
     little_cache: bool = False
+    optimise: str = "-O1"
 
     @property
     def missing(self) -> str:
@@ -74,6 +76,7 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
         options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:])
     if machine.little_cache:
         options = replace(options, target_file=little_cache(cache.root))
+    cpu_target.OPTIMISE[options.optimize] = machine.optimise   # no choice of users
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, (), model) if graph else None
     with Progress() as progress:

@@ -6,9 +6,9 @@ interpreter, bit for bit, and the interpreter against PyTorch's outputs (make_ex
 
 Every instruction set of this machine, teams of 1, 2 and 5, the generic variant and one specialized for the family's
 SPECIALIZED; inputs of four kinds, from plain ones to any pattern of bits (run_cases.c). One of the machine's
-instruction sets, which follows from the family's name, or --all of them with the plain one. --arch: a few sizes on an
-emulator. --floats: the functions in each of the floats that the family's FLOATS names in place of f32. --tiles: for a
-target of hardly any cache, where all kernels that can run in tiles do.
+instruction sets, which follows from the family's name, compiled with -O1; or --all of them with the plain one, as users
+compile them. --arch: so on an emulator, a few sizes. --floats: the functions in each of the floats that the family's
+FLOATS names in place of f32. --tiles: for a target of hardly any cache, where all kernels that can run in tiles do.
 """
 from __future__ import annotations
 
@@ -38,6 +38,8 @@ arch = options[1] if options[:1] == ["--arch"] else ""
 everything = options == ["--all"]
 machine = EMULATED[arch] if arch else replace(
     NATIVE, isas=all_isas() if everything else native_isas(1, zlib.crc32(family.encode())))
+if arch or everything:
+    machine = replace(machine, optimise="-O3")
 if options == ["--tiles"]:
     machine = replace(machine, little_cache=True)
 if machine.missing:

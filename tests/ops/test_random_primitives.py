@@ -51,7 +51,7 @@ def write_weights(model: Module, folder: Path) -> None:
 
 everything = sys.argv[1:] == ["--all"]
 seeds = range(100) if everything else range(*map(int, sys.argv[1:])) if sys.argv[1:] else range(3)
-machine = replace(NATIVE, isas=all_isas() if everything else native_isas(2, 1))
+machine = replace(NATIVE, isas=all_isas(), optimise="-O3") if everything else replace(NATIVE, isas=native_isas(2, 1))
 with tempfile.TemporaryDirectory() as folder:
     cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder)))
     model = merged(seeds)
