@@ -7,7 +7,7 @@
 
 /* Of the library's interface: cudaDataType, cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulDescAttributes_t. */
 enum { TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14 };
-enum { COMPUTE_F32 = 68, COMPUTE_TF32 = 77 };
+enum { COMPUTE_F32 = 68 };
 enum { EPILOGUE_NONE = 1, EPILOGUE_RELU = 2, EPILOGUE_BIAS = 4, EPILOGUE_GELU = 32 };
 enum { FIRST_TURNED = 3, SECOND_TURNED = 4, EPILOGUE = 7, BIAS_POINTER = 8 };
 enum { OK = 0, NOT_SUPPORTED = 15 };
@@ -80,8 +80,7 @@ static int some_bias(const tc_lt *lt, const tc_lt_plan *plan)
 int tc_lt_plan_make(const tc_lt *lt, const tc_device_product *p, tc_lt_plan *plan)
 {
     *plan = (tc_lt_plan){0};
-    int status = lt->operation_create(&plan->operation, p->operand == TC_DTYPE_F32 ? COMPUTE_TF32 : COMPUTE_F32,
-                                      TYPE_F32);
+    int status = lt->operation_create(&plan->operation, COMPUTE_F32, TYPE_F32);
     /* The library's first operand has terms as rows unless it is turned: ours has, unless its lines are terms. */
     status = status ? status : set(lt, plan, FIRST_TURNED, !p->second_turned);
     status = status ? status : set(lt, plan, SECOND_TURNED, p->first_turned);

@@ -19,7 +19,7 @@ namespace
 {
 
 enum { OK = 0, NOT_INITIALIZED = 1, INVALID_VALUE = 7, NOT_SUPPORTED = 15 };
-enum { F32 = 0, F16 = 2, BF16 = 14, COMPUTE_F32 = 68, COMPUTE_TF32 = 77, PAGE = 4096 };
+enum { F32 = 0, F16 = 2, BF16 = 14, COMPUTE_F32 = 68, PAGE = 4096 };
 
 struct layout {
     int type;
@@ -144,7 +144,7 @@ int legal(const operation *how, const layout *a, const layout *b, const layout *
 {
     const uint64_t terms = how->turned_a ? a->rows : a->columns;
     const bool narrow = a->type == BF16 || a->type == F16;
-    if (a->type != b->type || how->compute != (narrow ? COMPUTE_F32 : COMPUTE_TF32) || c->type != d->type ||
+    if (a->type != b->type || !narrow || how->compute != COMPUTE_F32 || c->type != d->type ||
         (d->type != F32 && d->type != a->type))
         return NOT_SUPPORTED;
     if (!describes(a, how->turned_a ? terms : d->rows, how->turned_a ? d->rows : terms) ||

@@ -135,7 +135,7 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "(default: f32)")
 
     group.add_argument("--cuda-libraries", choices=("auto", "none"), default="none",
-                       help="auto: with --target cuda and a --precision, `tune` also measures the algorithms of "
+                       help="auto: with --target cuda and 16 bits, `tune` also measures the algorithms of "
                             "cuBLASLt for products, and a build takes those that the tuning lock names; the program "
                             "then needs that version of the library (default: none)")
 
@@ -322,9 +322,9 @@ def options(args: argparse.Namespace, out: Path | None = None) -> Options:
         raise UsageError("--object and --header name the same file")
     if args.precision != "f32" and args.backend != "cuda":
         raise UsageError(f"--precision {args.precision} goes with --target cuda alone")
-    if args.cuda_libraries != "none" and (args.backend != "cuda" or args.precision == "f32"):
-        raise UsageError("--cuda-libraries auto goes with --target cuda and a --precision: exact products have "
-                         "an order of sums that no library promises")
+    if args.cuda_libraries != "none" and (args.backend != "cuda" or args.precision not in ("bf16", "f16")):
+        raise UsageError("--cuda-libraries auto goes with --target cuda and --precision bf16 or f16: exact products "
+                         "have an order of sums that no library promises")
     if args.numerics != "exact" and args.backend == "cuda":
         raise UsageError("--numerics relaxed does not go with --target cuda")
     if args.memory != "fast" and args.backend != "c":

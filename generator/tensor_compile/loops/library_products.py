@@ -2,8 +2,9 @@
 """Contractions that cuBLASLt can compute on a GPU, as the library has products: two matrices whose lines lie at equal
 distances, and behind the sums nothing but a bias a column, a matrix that is added, and relu or the gelu by tanh.
 
-Only products that round their operands are given away: what is exact has an order of sums that no library promises. A
-recorded call keeps addresses, so operands are temps and constants, none of which is the caller's."""
+Only products of 16 bits are given away: what is exact has an order of sums that no library promises, and weights of
+tf32 lie in panels. A recorded call keeps addresses, so operands are temps and constants, none of which is the
+caller's."""
 from __future__ import annotations
 
 import re
@@ -19,7 +20,7 @@ from .scalars import domain_size, point_number
 
 Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel
 LIBRARY = "cublaslt"
-OPERANDS = {"bf16": "bf16", "f16": "f16", "tf32": "f32"}   # in memory, by precision
+OPERANDS = ("bf16", "f16")   # which are those of the precisions of these names, in memory too
 ALIGNED = 16                # bytes: where matrices begin, and their lines
 MOST_WORKSPACE = 32 << 20   # bytes: what the library recommends for an H100
 WORKSPACE = "%w"            # how the names of buffers begin that an algorithm has for itself
@@ -86,14 +87,14 @@ def library_product(kernel: ContractionKernel | GroupedContractionKernel, precis
     if not kernel.m or not all(size.is_const for size in sizes) or store.dynamic or behind is None:
         return None
     place = _Places(kernel)
-    first, second = (place.operand(load, group, OPERANDS[precision])
+    first, second = (place.operand(load, group, precision)
                      for load, group in ((kernel.a, kernel.m), (kernel.b[0], kernel.n)))
     result = place.result(store.buffer, store.index)
     added = place.result(behind.added.buffer, behind.added.index) if behind.added else None
     bias = place.bias(behind.bias) if behind.bias else None
     if first is None or second is None or result is None or (behind.added and added is None) \
             or (behind.bias and bias is None) \
-            or result.buffer.dtype not in ("f32", OPERANDS[precision]) \
+            or result.buffer.dtype not in ("f32", precision) \
             or (added and added.buffer.dtype != result.buffer.dtype):
         return None
     rows, columns, terms = (size.value for size in sizes)

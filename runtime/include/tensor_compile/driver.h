@@ -69,7 +69,7 @@ typedef struct tc_state_info {
 enum { TC_PRODUCT_PLAIN, TC_PRODUCT_RELU, TC_PRODUCT_GELU };
 
 /* A product that cuBLASLt computes (docs/cuda.md): result = function(first second + bias + added), rows x columns of sums
- * of `terms`, of operands of f32 (rounded to tf32), f16 or bf16. Lines of an operand are rows of the first or columns of
+ * of `terms`, of operands of f16 or bf16. Lines of an operand are rows of the first or columns of
  * the second one; terms where it is turned. Strides are elements between lines. `algorithm` is the library's, for its
  * version alone (13.1.2: 130102), and takes no more than `workspace` bytes. */
 typedef struct tc_device_product {
