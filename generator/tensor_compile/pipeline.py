@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Callable, Iterable, Mapping
+from functools import partial
+from typing import Callable, Iterable, Mapping, Protocol
 
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
@@ -28,7 +29,7 @@ from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
 from .loops.fuse import fuse
 from .loops.fused import Fused
-from .loops.loop_ir import FunctionPlan, ModelPlan, Program, Variant
+from .loops.loop_ir import Computation, Element, FunctionPlan, ModelPlan, Program, Variant
 from .loops.scalar_ir import Buffer
 from .loops.order_costs import Costs
 from .loops.lower import LoweredFunction, lower
@@ -46,6 +47,14 @@ HEADERS = 128    # bytes at most before either of them
 
 Dump = Callable[[str, str], None]
 ChooseForm = Callable[[str, str, Function], VariantForm]   # of an entry, a variant's name and its graph
+
+
+class Decide(orders.Decide, Protocol):
+    """What decides orders and what is fused, where the cost model and the rules of fusion do not."""
+
+    def apart(self, entry: str, variant: str, first: Element, item: Computation, made: tuple[str, ...],
+              buffers: Mapping[str, Buffer]) -> bool:
+        """As of joining.Apart, of a variant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +81,7 @@ class Compiled:
 class Asked:
     """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small,
     evaluate: as of `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's;
-    form: that of a variant."""
+    form: that of a variant; decide: orders and fusion, None: the passes do."""
 
     name: str
     plain: bool
@@ -83,6 +92,7 @@ class Asked:
     shapes: Shapes | None
     evaluate: Evaluate | None
     form: ChooseForm
+    decide: Decide | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +211,7 @@ def _orders(state: State, asked: Asked) -> State:
     functions, found = {}, {}
     costs = Costs(target, price_of(target))
     for name, function in state.graph.module.functions.items():
-        functions[name], chosen = orders.apply(function, costs)
+        functions[name], chosen = orders.apply(function, costs, asked.decide)
         if chosen is not None:
             found[name] = chosen
     module = replace(state.graph.module, functions=functions)
@@ -251,7 +261,13 @@ def _lower(state: State, asked: Asked) -> State:
 
 
 def _fuse(state: State, asked: Asked) -> State:
-    return replace(state, units=tuple(replace(unit, form=fuse(unit.lowered, unit.separate)) for unit in state.units))
+    decide = asked.decide
+
+    def fused(unit: Unit) -> Fused:
+        if decide is None or unit.separate or state.target.apart:
+            return fuse(unit.lowered, unit.separate)
+        return fuse(unit.lowered, apart=partial(decide.apart, unit.entry, unit.name))
+    return replace(state, units=tuple(replace(unit, form=fused(unit)) for unit in state.units))
 
 
 def _attention(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
@@ -333,7 +349,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         dump: Dump | None = None, plain: bool = False, with_reference: bool = False,
         taps: tuple[str, ...] = (), choose: Choose | None = None, shapes: Shapes | None = None,
         relaxed: bool = False, small: bool = False, evaluate: Evaluate | None = None,
-        form: ChooseForm | None = None) -> Compiled:
+        form: ChooseForm | None = None, decide: Decide | None = None) -> Compiled:
     """name: of the text, for messages; sizes: of --specialize, replacing what the module declares for a dim; verify:
     after every pass; dump(pass, printed form): called after each of NAMES that runs. plain: `--target reference`, one
     loop nest an operation of the reference graph, no layout and no fusion. with_reference: beside the variants one that
@@ -341,10 +357,10 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     (graph/tap.py). choose: the schedules of contractions, shapes: of a GPU's; None: the cost model does. relaxed: sums
     may be taken in other orders (docs/numerics.md). small: stripes make the arena smaller, where they can
     (loops/stripes.py). evaluate: channels are left out for the values of these weights (graph/bake.py); None: none.
-    form: of variants; None: VariantForm()."""
+    form: of variants; None: VariantForm(). decide: orders and fusion; None: the passes do."""
     asked = Asked(name, plain, relaxed, with_reference, small,
                   choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes,
-                  evaluate, form or (lambda entry, variant, function: VariantForm()))
+                  evaluate, form or (lambda entry, variant, function: VariantForm()), decide)
     try:
         captured = _declare(parse_module(text, name), sizes)
         declared = {f.name: len(f.results) for f in captured.entries}

@@ -129,12 +129,17 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)
             if table.refusal(edge, copied) is None:
                 out.append(Case("terms in the padding", edge, {}, (copied,), copied))
-        if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows
+        if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows, bands of them
             rows = matmul(5 * tile.rows + 1, 2 * tile.columns + 20, 19, target.panel)
-            for plain in schedules(tile, target)[1:3]:
-                plain = replace(plain, mc=2 * tile.rows)
-                if table.refusal(rows, plain) is None:
-                    out.append(Case("blocks of rows", rows, {}, (plain,), plain))
+            own, plain = schedules(tile, target)[1:3]
+            for of, form in (("blocks", replace(own, mc=2 * tile.rows)), ("blocks", replace(plain, mc=2 * tile.rows)),
+                             ("bands", replace(own, bands=3)), ("bands", replace(plain, mc=2 * tile.rows, bands=2))):
+                if table.refusal(rows, form) is None:
+                    out.append(Case(f"{of} of rows", rows, {}, (form,), form))
+            window = convolution(2, 4, 9, 7, 2 * tile.columns, (3, 3), pad=1, panel=target.panel)
+            form = replace(own, bands=4)
+            if table.refusal(window, form) is None:
+                out.append(Case("bands of a padded convolution", window, {}, (form,), form))
     return out
 
 

@@ -11,8 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tap import done, equal, note, ok, skip
-from tensor_compile.cli import tune_command
-from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune
+from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune, tune_model
 from tensor_compile.target import Target
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -42,7 +41,8 @@ def main(folder: Path) -> None:
         return
     (options,) = record.builds(folder / "out")
     options = replace(options, isas=(), lock=str(folder / "model.tuning.lock"))
-    plan, compiler, host, target, _ = tune_command._planned(options)
+    of = tune_model.planned(options)
+    plan, compiler, host, target = of.plan, of.compiler, of.host, of.target
     equal([isa for isa in target.isas if isa in target.integer_isas], ["avx_vnni", "avx512_vnni", "avx512_amx"],
           "the sets for integers are among those that are tuned")
     tools = harness.Toolset(compiler, target, (), options.open_cache())

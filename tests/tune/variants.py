@@ -10,8 +10,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, equal, note, ok, skip
-from tensor_compile.cli import tune_command
-from tensor_compile.compile import lock as locks, record, tensor_files, tune_variants
+from tensor_compile.compile import lock as locks, record, tensor_files, tune_model, tune_variants
 from tensor_compile.compile.progress import Progress
 from tensor_compile.loops.variant_form import VariantForm, parse
 
@@ -92,15 +91,15 @@ def main(folder: Path) -> None:
 def measure(folder: Path) -> list[tune_variants.Timed]:
     """As `tune` does, without the kernels."""
     (options,) = record.builds(folder / "build")
-    plan, compiler, _, _, keys = tune_command._planned(options)
+    of = tune_model.planned(options)
     with Progress() as progress:
-        return list(tune_variants.tune(options, plan, keys, compiler, False, progress, True))
+        return list(tune_variants.tune(options, of.plan, of.keys, of.compiler, False, progress, True))
 
 
 def form_of(folder: Path) -> str:
     """Of the build's plan: whether it has tiles, and how many threads it takes."""
     (options,) = record.builds(folder / "build")
-    (variant,) = tune_command._planned(options)[0].functions[0].variants
+    (variant,) = tune_model.planned(options).plan.functions[0].variants
     return VariantForm(tune_variants._has_tiles(variant.program), variant.threads).name
 
 

@@ -16,9 +16,7 @@ from . import Parser, arguments
 if TYPE_CHECKING:
     from ..compile.options import Options
     from ..compile.progress import Progress
-    from ..compile.toolchain import Compiler
     from ..compile.tune import Result
-    from ..compile.tune_variants import Keys
     from ..loops.loop_ir import ModelPlan
     from ..target import Target
 
@@ -127,17 +125,17 @@ def run(args: argparse.Namespace) -> int:
 
 def _prune(builds: list[Options]) -> int:
     """Builds may share a lock: an entry stays where any of them uses it."""
-    from ..compile import tune, tune_cuda
+    from ..compile import tune, tune_cuda, tune_model
 
     plans: dict[Path, list[tuple[ModelPlan, Target]]] = {}
-    variants: set[str] = set()
+    others: set[str] = set()
     for options in builds:
-        plan, _, _, target, keys = _planned(options)
-        plans.setdefault(options.lock_path, []).append((plan, target))
-        variants.update(keys.found.values())
+        of = tune_model.planned(options)
+        plans.setdefault(options.lock_path, []).append((of.plan, of.target))
+        others.update(tune_model.used(of))
     for lock, found in plans.items():
         gone = tune.unused([(tune.contractions(plan), target) for plan, target in found if not target.apart], lock,
-                           variants)
+                           others)
         gone += tune_cuda.unused([(tune_cuda.kernels(plan), target) for plan, target in found if target.apart], lock)
         for entry in gone:
             print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
@@ -147,59 +145,16 @@ def _prune(builds: list[Options]) -> int:
     return 0
 
 
-def _planned(options: Options) -> tuple[ModelPlan, Compiler, Compiler, Target, Keys]:
-    """The plan, the target's compiler, the build machine's, the target with all instruction sets that kernels are made
-    for, the keys of the variants."""
-    from ..compile import assemble, pack, recording
-    from ..compile.lock import Tuning
-    from ..compile.record import Inputs
-    from ..compile.tune_variants import Keys
-
-    compiler, host, target, _ = assemble.toolchains(options)
-    cache = options.open_cache()
-    captured = recording.capture(options, host, cache)
-    evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
-    keys = Keys(Tuning.load("off" if target.apart else "lock", options.lock_path, target))
-    compiled = assemble.compile_graph(options, captured.text, target, evaluate=evaluate, form=keys.form)
-    return compiled.plan, compiler, host, compiled.target, keys
-
-
-def _measured(options: Options, args: argparse.Namespace, budget: float | None) -> Result:
-    """One build's kernels; budget: seconds that are left."""
-    from ..compile import cuda_target, tune, tune_cuda
-    from ..compile.harness import Toolset
-    from ..compile.progress import Progress
-
-    if options.backend == "cuda" and (args.count != "time" or args.exe_wrapper):
-        raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
-    started = time.monotonic()
-    plan, compiler, host, target, keys = _planned(options)
-    again, cache = args.again or args.diff, options.open_cache()
-    if not target.apart:
-        if _tune_variants(options, args, plan, target, compiler, keys, budget):
-            plan, *_ = _planned(options)   # whose kernels may be others now
-    with Progress() as progress:
-        say = partial(_tell, progress, options.shown)
-        left = None if budget is None else budget - (time.monotonic() - started)
-        if target.apart:
-            return tune_cuda.tune(tune_cuda.kernels(plan),
-                                  tune_cuda.Toolset(cuda_target.detect(options.nvcc), host, target, cache, args.jobs,
-                                                    options.cuda_libraries == "auto"),
-                                  options.lock_path, args.rounds, again, say, left, not args.diff,
-                                  lambda line: print(f"{options.shown}: {line}"))
-        tools = Toolset(compiler, target, options.cflags, cache, args.exe_wrapper, args.link_args, args.jobs,
-                        args.count, host.command)
-        return tune.tune(tune.contractions(plan), tools, options.lock_path, args.rounds, again, say, left,
-                         not args.diff)
-
-
 def _tune(builds: list[Options], args: argparse.Namespace) -> int:
+    from ..compile import tune_model
     from ..compile.tools import ToolBroken
 
-    begun, wrong = time.monotonic(), []
+    request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count, args.exe_wrapper,
+                                 args.link_args, args.jobs)
+    begun, wrong = time.monotonic() - _ran(), []
     for number, options in enumerate(builds):
         left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
-        result = _measured(options, args, left)
+        result = tune_model.search(options, request, tune_model.Clock(left), partial(_line, options))
         _print(options, result, args.diff, left)
         wrong += result.wrong
     if wrong:
@@ -207,29 +162,17 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     return 0
 
 
-def _tune_variants(options: Options, args: argparse.Namespace, plan: ModelPlan, target: Target, compiler: Compiler,
-                   keys: Keys, left: float | None) -> bool:
-    """Whole calls, where they can be timed here, in a third of the time. Whether forms may be others now."""
-    from ..compile import counting, tune, tune_variants
-    from ..compile.progress import Progress
-
-    if args.count != "time" or args.exe_wrapper or counting.bare(target) or \
-            target.arch != os.uname().machine:
-        return False
-    measured = False
+def _ran() -> float:
+    """Seconds since this program began, where the system tells (Linux does)."""
     try:
-        with Progress() as progress, tune.limited(None if left is None else left / 3):
-            for timed in tune_variants.tune(options, plan, keys, compiler, args.again or args.diff, progress,
-                                            not args.diff):
-                progress.say("")
-                measured = True
-                (before, was), (now, us) = timed.used, timed.won
-                print(f"{options.shown}: {us:>11.3f} us  {now}  {timed.key}" +
-                      (f"  (was {was:.3f} us, {before})" if now != before else ""))
-    except tune.OutOfTime:
-        print(f"{options.shown}: how kernels run together was not measured to the end: the next run goes on")
-        measured = True
-    return measured and not args.diff
+        began = float(Path("/proc/self/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[19])
+        return max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - began / os.sysconf("SC_CLK_TCK"))
+    except (OSError, AttributeError, ValueError, IndexError):
+        return 0.0
+
+
+def _line(options: Options, line: str) -> None:
+    print(f"{options.shown}: {line}", flush=True)
 
 
 def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:

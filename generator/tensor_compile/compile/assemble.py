@@ -110,7 +110,8 @@ def compile_graph(passes: Passes, text: str, target: Target,
                             shapes=tuning.shape if isinstance(tuning, ShapeTuning) else None,
                             relaxed=passes.numerics == "relaxed", small=passes.memory == "small",
                             evaluate=evaluate if passes.bake_values else None,
-                            form=form or (tuning.form if isinstance(tuning, Tuning) else None))
+                            form=form or (tuning.form if isinstance(tuning, Tuning) else None),
+                            decide=tuning if isinstance(tuning, Tuning) else None)
     for printed in dumped:
         print(printed, end="")
     return compiled
@@ -147,6 +148,8 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
                                  pack.evaluator(captured.model, options.shown, host, cache, of_weights, options.jobs),
                                  form)
         target = compiled.target
+        if isinstance(tuning, Tuning):
+            tuning.cover(compiled.plan)
         for warning in tuning.finish():
             print(warning, file=sys.stderr)
     progress.say(f"{options.shown}: packing weights")

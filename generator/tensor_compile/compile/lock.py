@@ -5,11 +5,21 @@
     contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
       tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
 
+    order f32 1x64x56x56 makers=packed_convolution users=… target=x86_64
+      0231 93.100 us, gcc 12.2.0, templates 4c1f90ab
+
+    fuse points=128x384 terms=384 with=add+mul items=… target=x86_64
+      stored 71.400 us, gcc 12.2.0, templates 4c1f90ab
+
+    split f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64
+      bands4 61.200 us, gcc 12.2.0, templates 4c1f90ab
+
     variant mlp/batch1 graph=0f3b2c11 target=x86_64
       regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
 
-An entry of a contraction names its schedule, one of a variant its form (loops/variant_form.py). Where no clock is, what
-was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
+An entry of a contraction names its schedule, one of a split how a team shares its results, one of values in which order
+they lie, one of a fusion whether it is made (decisions.py), one of a variant its form (loops/variant_form.py). Where no
+clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
 The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
 compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
@@ -18,19 +28,22 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Mapping
 
 from ..emit import candidates as table
-from ..emit.key import kernel_key, variant_key
+from ..emit.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..graph.ir import Function
 from ..loops import variant_form
-from ..loops.loop_ir import ContractionKernel
+from ..loops.loop_ir import Computation, Contraction, ContractionKernel, Element, ModelPlan
+from ..loops.orders import Choice, choice_name, Group, Offer
+from ..loops.scalar_ir import Buffer
 from ..loops.variant_form import VariantForm
-from . import files
+from . import decisions, files
+from .decisions import Decision
 from .host_programs import TEMPLATES
 from ..target import Target
 
@@ -129,7 +142,9 @@ class Finding:
 @dataclass(slots=True)
 class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
-    needs a good entry), off (never read). small: where the lock does not decide, little code does."""
+    needs a good entry), off (never read). small: where the lock does not decide, little code does. orders, fusions:
+    what may be decided, where that is wanted; stored: keys of fusions by entry, variant and buffer that is stored where
+    they are not made."""
 
     mode: str
     path: Path
@@ -137,14 +152,80 @@ class Tuning:
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     small: bool = False
+    wanted: bool = False
+    orders: dict[str, Decision] = field(default_factory=dict)
+    fusions: dict[str, Decision] = field(default_factory=dict)
+    stored: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     @staticmethod
-    def load(mode: str, path: Path, target: Target, small: bool = False) -> "Tuning":
-        return Tuning(mode, path, target, {} if mode == "off" else read(path), small=small)
+    def load(mode: str, path: Path, target: Target, small: bool = False, wanted: bool = False) -> "Tuning":
+        """wanted: what may be decided is noted."""
+        tuning = Tuning(mode, path, target, {} if mode == "off" else read(path), small=small)
+        tuning.wanted = wanted or mode == "frozen" and tuning.has(ORDER)
+        return tuning
+
+    def has(self, kind: str) -> bool:
+        """Whether the lock has lines of that kind for the target."""
+        return any(key.startswith(kind) and key.endswith(f" target={self.target.name}") for key in self.entries)
 
     def schedule(self, kernel: ContractionKernel, isa: str, parts: int = 1) -> Schedule:
-        """The kernel's schedule. Where the lock does not decide, the cost model does, and a finding is kept. parts: of
-        the kernel that it is a part of."""
+        """The kernel's schedule, with the bands of its split. parts: of the kernel that it is a part of."""
+        return self._split(kernel, self._scheduled(kernel, isa, parts))
+
+    def _split(self, kernel: ContractionKernel, schedule: Schedule) -> Schedule:
+        """Schedules that copy columns or cut terms stay as they are."""
+        if not self.has(SPLIT):
+            return schedule    # a key takes time
+        entry = self.entries.get(key := split_key(kernel, self.target.name))
+        bands = decisions.bands_of(entry.candidate) if entry else 0
+        if entry is not None and bands is None:
+            self.findings[key] = Finding("stale", key, f"there is no split {entry.candidate}")
+        cut = replace(schedule, bands=bands or 0)
+        return schedule if table.refusal(kernel, cut) else cut
+
+    def apart(self, entry: str, variant: str, first: Element, item: Computation, made: tuple[str, ...],
+              buffers: Mapping[str, Buffer]) -> bool:
+        """Whether an item stays out of a kernel that it could join, of which it reads what is `made` there. Sizes are
+        known where that is decided."""
+        known = all(buffers[name].elements.is_const for name in (*made, item.out))
+        if not known or not isinstance(first, (Computation, Contraction)) or not (self.wanted or self.has(FUSE)):
+            return False
+        key = fuse_key(first, item, buffers, self.target.name)
+        named = self.entries.get(key)
+        if named is not None and named.candidate not in decisions.FUSIONS:
+            self.findings[key] = Finding("stale", key, f"what is {' or '.join(decisions.FUSIONS)} is not "
+                                                       f"{named.candidate}")
+        self.fusions[key] = Decision(key, decisions.FUSIONS[0], decisions.FUSIONS[1:])
+        self.stored.update(dict.fromkeys(((entry, variant, name) for name in made), key))
+        return named is not None and named.candidate == decisions.FUSIONS[1]
+
+    def order(self, group: Group) -> Choice | None:
+        """The order of a set of values; None where it is free."""
+        if not self.has(ORDER) or group.constant or not all(d.is_const for d in group.members[0].shape):
+            return None
+        named = self.entries.get(key := order_key(group, self.target.name))
+        found = next((c for c in group.choices if named and choice_name(c) == named.candidate), None)
+        if named is not None and found is None:
+            self.findings[key] = Finding("stale", key, f"there is no order {named.candidate}")
+        return found
+
+    def offer(self, offers: list[Offer]) -> None:
+        for key, decision in decisions.orders(offers, self.target.name).items():
+            known = self.orders.setdefault(key, decision)
+            more = tuple(name for name in decision.others if name not in (known.usual, *known.others))
+            self.orders[key] = replace(known, others=(*known.others, *more))
+
+    def cover(self, plan: ModelPlan) -> None:
+        """Notes what the lock does not decide of the plan, of the kinds of which it has lines."""
+        splits = (key for key, _ in decisions.split_keys(plan, self.target.name))
+        for kind, keys in ((SPLIT, splits), (FUSE, self.fusions), (ORDER, self.orders)):
+            if self.has(kind):
+                for key in keys:
+                    if key not in self.entries:
+                        self.findings[key] = Finding("missing", key, "no entry")
+
+    def _scheduled(self, kernel: ContractionKernel, isa: str, parts: int) -> Schedule:
+        """Where the lock does not decide, the cost model does, and a finding is kept."""
         key = kernel_key(kernel, isa, self.target.name)
         entry = self.entries.get(key)
         found = parse_schedule(entry.candidate) if entry else None

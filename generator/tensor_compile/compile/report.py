@@ -8,7 +8,8 @@ from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
 from ..loops.library_products import LibraryAlgorithm, shown
-from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, Kernel, Program, Region, Step, Tiles, Variant
+from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Program, \
+    Region, Step, Tiles, Variant
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
@@ -99,6 +100,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
                                  *(["blocks x threads"] if device else []), "from"), rows),
             *(f"    fused: {line}" for line in program.fusions),
             *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_orders(made, function, variant),
+            *_splits(program),
             *_memory(made, program, sizes)]
 
 
@@ -110,8 +112,18 @@ def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
     did = f"{_count(chosen.ordered, 'value')} turned, {_count(chosen.copied, 'value')} copied" \
         if chosen.ordered or chosen.copied else "nothing better was found"
     kept = f", {_count(chosen.kept, 'value')} left to the rules" if chosen.kept else ""
+    locked = f", {_count(chosen.fixed, 'value')} as the tuning lock has it" if chosen.fixed else ""
     return [f"    orders: {chosen.before:.0f} modelled cycles across the order of memory by the rules, "
-            f"{chosen.after:.0f} as chosen: {did}{kept}"]
+            f"{chosen.after:.0f} as chosen: {did}{kept}{locked}"]
+
+
+def _splits(program: Program) -> list[str]:
+    """Contractions that a team shares as the tuning lock has it."""
+    kernels = (step.kernel for step in program.kernel_steps)
+    parts = (part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
+             for part in k.contractions)
+    return [f"    split: {part.label}: {bands} bands of rows" for part in parts
+            if (bands := max((s.bands for s in part.schedules), default=0))]
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:

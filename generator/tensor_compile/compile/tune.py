@@ -28,7 +28,7 @@ from ..loops.scalars import last
 from ..symbolic import Sym, sym
 from ..symbolic.typical import typical
 from ..target import Target
-from . import lock as locks
+from . import children, lock as locks
 from .counting import bare, check, counted, UNITS
 from .harness import Case, Toolset, program
 from .lock import Entry
@@ -42,8 +42,8 @@ MOST = 24   # schedules of a kernel that are measured: those that the cost model
 FIRST = 12  # of the first kernel, where time is limited: it tells how long one takes
 FEWEST = 4  # of the others
 GROUP = 4   # kernels that are compiled and measured together where time is limited
-LATE = 2.0  # seconds at most that a search ends early, and the part of the budget: compilers that run come to their end
-LATE_PART = 0.05
+LATE = 1.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
+LATE_PART = 0.03
 
 
 class Named(Protocol):
@@ -183,12 +183,13 @@ def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raises OutOfTime when the seconds have nearly passed."""
+    """Raises OutOfTime when the seconds have nearly passed; what was started by then ends at once."""
     if seconds is None:
         yield
         return
 
     def end(number: int, frame: object) -> None:
+        children.end()
         raise OutOfTime
     before = signal.signal(signal.SIGALRM, end)
     signal.setitimer(signal.ITIMER_REAL, max(seconds - min(LATE, LATE_PART * seconds), 0.001))

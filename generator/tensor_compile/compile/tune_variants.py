@@ -18,7 +18,7 @@ from ..graph.ir import Function
 from ..loops.loop_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
 from ..loops.variant_form import VariantForm, parse
 from ..target import Target
-from . import assemble, check_model, lock as locks, model_program, processor, run_model, tensor_files
+from . import assemble, check_model, lock as locks, model_program, processor, profile_model, run_model, tensor_files
 from .assemble import Made
 from .lock import Entry, Tuning
 from .options import Options
@@ -104,15 +104,15 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
     """The times of one variant after the other."""
     cache = options.open_cache()
     with cache.scratch() as scratch:
-        programs: dict[bool, _Callable] = {}
+        programs: dict[bool, Built] = {}
         for together in (True, False):
             form = VariantForm(together, target.threads)   # any team is worth it
             made = assemble.run(processor.best_only(options, target), progress, form=lambda *of, form=form: form)
-            if _calls_user(made):
+            if calls_user(made):
                 return   # whose functions are not here
             folder = Path(scratch) / form.name
             folder.mkdir()
-            programs[together] = _Callable(made, options, folder)
+            programs[together] = Built(made, options, folder)
             if not any(_has_tiles(v.program) for f in made.compiled.plan.functions for v in f.variants):
                 break
         first = programs[True]
@@ -124,7 +124,7 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
                         yield (function.name, variant.name), _timed(programs, function, variant, target)
 
 
-def _timed(programs: dict[bool, _Callable], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
+def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
     most = min(len(os.sched_getaffinity(0)), target.threads)
     work = program_work(variant.program)
     usual = min(most, max(1, (work.value if work.is_const else 0) // WORK_PER_THREAD))
@@ -142,11 +142,11 @@ def _has_tiles(program: Program) -> bool:
     return any(isinstance(region, Tiles) for region in regions(program.steps))
 
 
-def _calls_user(made: Made) -> bool:
+def calls_user(made: Made) -> bool:
     return any(n.op == "extern_call" for f in made.compiled.captured.functions.values() for n in f.nodes)
 
 
-class _Callable:
+class Built:
     """A build that can be called. folder: for its files."""
 
     def __init__(self, made: Made, options: Options, folder: Path):
@@ -158,6 +158,23 @@ class _Callable:
 
     def time(self, function: FunctionPlan, variant: Variant, threads: int) -> float:
         """Microseconds of a call on random inputs."""
+        return int(self._call(function, variant, threads, time=TURN)) / 1e3
+
+    def profile(self, function: FunctionPlan, variant: Variant, threads: int, calls: int) -> dict[int, float]:
+        """Microseconds of each step of such a call, the median of some."""
+        record = self.folder / "record"
+        made = int(self._call(function, variant, threads, profile=(str(calls), str(record))))
+        symbol = self.symbols[function.name]
+        events = [e for e in profile_model.read_record(record, "the record")
+                  if (e.function, e.variant) == (symbol, variant.name)]
+        return profile_model.medians(events, made)
+
+    def results(self, function: FunctionPlan, variant: Variant) -> bytes:
+        """The outputs of the variant's last call."""
+        return (self.folder / f"{function.name}.{variant.name}.outputs").read_bytes()
+
+    def _call(self, function: FunctionPlan, variant: Variant, threads: int, profile: tuple[str, ...] = (),
+              time: int = 0) -> str:
         sizes = dict(variant.when)
         inputs = self.folder / f"{function.name}.{variant.name}.inputs"
         if not inputs.exists():
@@ -168,8 +185,8 @@ class _Callable:
                 tensor_files.write_zeros(inputs, {})
         states = run_model.states(self.made, run_model.Request("", "", {}, ""), self.folder)
         symbol = self.symbols[function.name]
-        result = self.program.call(symbol, inputs, self.folder / "out", "best", threads, sizes, states,
-                                   self.options.shown, time=TURN)
+        result = self.program.call(symbol, inputs, self.folder / f"{function.name}.{variant.name}.outputs", "best",
+                                   threads, sizes, states, self.options.shown, profile, time)
         if result.returncode or not result.stdout.strip().isdigit():
             raise UserError(f"{symbol}: {result.stderr.strip() or 'its calls cannot be timed'}", self.options.shown)
-        return int(result.stdout) / 1e3
+        return result.stdout

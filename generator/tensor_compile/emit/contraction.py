@@ -56,7 +56,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
             micros |= needed
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
-                      "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0"})
+                      "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
+                      "threads": ", threads" if schedule.bands else ""})
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
     own_scratch = "0"
     if scratch:
@@ -64,7 +65,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         own_scratch = f"(float *)((char *)p[{scratch[0]}] + thread * {-(-size // 64) * 64})"
     return ContractionText(expand_file("contraction/kernel.c.in", {
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
-        "alone": len(parts) == 1, "total": " + ".join(f"count{i}" for i in range(len(parts))),
+        "alone": len(parts) == 1, "threads_alone": calls[0]["threads"],
+        "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "scratch": own_scratch}), micros)
 
 

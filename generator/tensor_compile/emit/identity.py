@@ -7,9 +7,9 @@ variables are. `identity` is a kernel with both replaced by their positions, so 
 from __future__ import annotations
 
 from dataclasses import fields as dataclass_fields, is_dataclass
-from typing import Any, Hashable
+from typing import Any, Hashable, Mapping, Sequence
 
-from ..loops.loop_ir import Kernel, RowSort, Store
+from ..loops.loop_ir import Computation, Contraction, Kernel, RowSort, Store
 from ..loops.scalar_ir import Buffer, Load, Scalar
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym
 
@@ -21,6 +21,12 @@ def identity(kernel: Kernel) -> Hashable:
     # Emitters make expressions, and those sort their atoms: which is older is part of a kernel.
     atoms = sorted(walk.atoms, key=lambda atom: atom.key)
     return tuple(walk.entries), tuple(walk.atoms[atom] for atom in atoms)
+
+
+def of_items(items: Sequence[Computation | Contraction], buffers: Mapping[str, Buffer]) -> Hashable:
+    """Equal for items that compute the same of buffers that lie alike, whatever their names are."""
+    walk = _Items(buffers)
+    return tuple(walk.value(item) for item in items), tuple(walk.entries)
 
 
 def fields_of(x: Any) -> list[str]:
@@ -35,10 +41,10 @@ def storage(b: Buffer) -> str:
 
 
 class Walk:
-    """entries: every object reached, in the order of reaching, its parts by their numbers."""
+    """A kernel's. entries: every object reached, in the order of reaching, its parts by their numbers."""
 
-    def __init__(self, kernel: Kernel):
-        self.position = {p.name: i for i, p in enumerate(kernel.params)}
+    def __init__(self, kernel: Kernel | None = None):
+        self.position = {p.name: i for i, p in enumerate(kernel.params)} if kernel is not None else {}
         self.entries: list[Hashable] = []
         self.atoms: dict[Atom, int] = {}
         self.numbers: dict[Any, int] = {}
@@ -73,3 +79,27 @@ class Walk:
             of_buffer = name == "buffer" and isinstance(x, (Load, RowSort, Store))
             found.append(self.position[x.buffer] if of_buffer else self.value(getattr(x, name)))
         return found
+
+
+class _Items(Walk):
+    """Of items, whose buffers are numbered as they are met."""
+
+    def __init__(self, buffers: Mapping[str, Buffer]):
+        super().__init__()
+        self.buffers = buffers
+
+    def parts(self, x: Any) -> list[Hashable]:
+        if isinstance(x, (Computation, Contraction)):
+            return [self.named(x.out), *(self.value(getattr(x, name)) for name in fields_of(x)
+                                         if name not in ("out", "label", "copy"))]
+        if isinstance(x, Load):
+            self.named(x.buffer)
+        return super().parts(x)
+
+    def named(self, buffer: str) -> int:
+        """The number of a buffer; what it is like is an entry."""
+        if buffer not in self.position:
+            self.position[buffer] = len(self.position)
+            b = self.buffers[buffer]
+            self.entries.append((b.dtype, self.value(b.shape), b.order, storage(b)))
+        return self.position[buffer]

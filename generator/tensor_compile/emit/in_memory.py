@@ -174,6 +174,10 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
             return "more taps than pointers are kept for"
         if schedule.kc and (len(access.inside) > 1 or access.bounds):
             return "only a single loop over terms is cut without a copy"
+    if schedule.bands and (schedule.blocked or schedule.packed_b or by_panels(access, schedule)):
+        return "a team's bands of rows have whole sums, of columns that are not copied"
+    if schedule.bands and (not access.rows.is_const or access.rows.value <= (schedule.bands - 1) * schedule.mr):
+        return f"{schedule.bands} bands of fewer tiles"
     if schedule.blocked:
         if not (schedule.mc or access.rows.is_const):
             return "blocks of an unknown number of rows"
@@ -255,6 +259,8 @@ class _Emitter:
         most_height = max((band.height for band in bands), default=1)
         most_sums = sums * max((band.height * -(-band.columns // unit) * unit for band in bands), default=1)
         values: dict[str, object] = {
+            "threads_parameter": ", tc_index threads" if schedule.bands else "",
+            "threads_argument": ", threads" if schedule.bands else "",
             "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
@@ -457,6 +463,7 @@ class _Emitter:
         inside_count = product(loop.extent for loop in inside).value
         border_count = product(loop.extent for loop in border).value
         inner_terms = self.text(self.inner.extent)
+        block = max(1, schedule.mc // schedule.mr) if schedule.mc else 0    # tiles of rows
         # from the first term to the last, of the kernel where that is farthest: backwards, where a is read so
         lowest, highest = (access.border[-1].a * (access.border[-1].extent - 1)).range() if padded else (0, 0)
         assert lowest is not None and highest is not None, "how far terms in the padding reach is known"
@@ -470,8 +477,9 @@ class _Emitter:
             "border_a": walk(border, border_names, "a"), "border_b": walk(border, border_names, "b"),
             "border_terms": self.text(access.border[-1].extent),
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
-            "in_rows": bool(schedule.mc) and not (schedule.packed_b or by_panels(access, schedule)),
-            "tap_tiles": max(1, schedule.mc // schedule.mr) if schedule.mc else "tiles",
+            "in_rows": bool(schedule.mc or schedule.bands) and not (schedule.packed_b or by_panels(access, schedule)),
+            "tap_tiles": block or "tiles", "team_bands": schedule.bands, "band_unit": block or 1,
+            "band": "band" if schedule.bands else block, "alone_band": block or "w->tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,
             "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,
             "first_zero": f"{self.own}padding" + (f" + {-reach}" if reach < 0 else ""),

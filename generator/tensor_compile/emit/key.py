@@ -10,14 +10,20 @@ operands lie in memory and where padding is. epilogue: the fused operations and 
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from typing import Any, Mapping
 
-from ..graph.ir import Function
+from ..graph.ir import Function, Node
 from ..graph.text import print_function
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
-from ..loops.scalar_ir import Acc, Apply, Const, InBounds, IndexValue, Load, Scalar
+from ..loops.loop_ir import Computation, Contraction, ContractionKernel, GroupedContractionKernel
+from ..loops.orders import Group
+from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Reduction, Scalar
+from ..loops.scalars import walk
 from ..symbolic import Expr, Sym, sym
+from .identity import of_items
 from .scalar import extent
+
+SPLIT, FUSE, ORDER = "split ", "fuse ", "order "    # what keys of each kind begin with
+MOST_NAMED = 4    # operations in a key, for people
 
 
 def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
@@ -26,6 +32,50 @@ def kernel_key(kernel: ContractionKernel, isa: str, target: str) -> str:
     return (f"contraction {kernel.a.dtype} rows={key.extents(kernel.m)} columns={key.extents(kernel.n)} "
             f"terms={key.extents(kernel.k)} batches={key.extents(kernel.batch)} walk={_digest(key.walk)} "
             f"epilogue={_digest(key.epilogue)} target={target}/{isa}")
+
+
+def split_key(kernel: ContractionKernel, target: str) -> str:
+    """Of how a team shares a contraction's results, whatever the instruction set."""
+    kind, _, rest = kernel_key(kernel, "", target).partition(" ")
+    assert kind == "contraction"
+    return f"{SPLIT}{rest.removesuffix('/')}"
+
+
+def fuse_key(first: Contraction | Computation, item: Computation, buffers: Mapping[str, Buffer], target: str) -> str:
+    """Of whether an item is computed in the kernel of another one.
+
+        fuse points=1x56x56x64 terms=64 with=add+max items=5c0e41d2 target=x86_64
+    """
+    points = (*first.batch, *first.m, *first.n) if isinstance(first, Contraction) else first.vars
+    terms = f" terms={_extents(first.k)}" if isinstance(first, Contraction) else ""
+    ops = dict.fromkeys(x.op for x in walk(item.value) if isinstance(x, (Apply, Reduction)))
+    return f"{FUSE}points={_extents(points)}{terms} with={'+'.join(list(ops)[:MOST_NAMED]) or 'copy'} " \
+           f"items={_digest([of_items((first, item), buffers)])} target={target}"
+
+
+def order_key(group: Group, target: str) -> str:
+    """Of the order in which values lie that one kernel makes of one another.
+
+        order f32 1x64x56x56 makers=packed_convolution+add users=5c0e41d2 target=x86_64
+    """
+    first = group.members[0]
+    makers = dict.fromkeys(v.node.op for v in group.members)
+    lines = [(v.node.op, _attributes(v.node), [(x.dtype, x.shape) for x in v.node.operands], v.dtype, v.shape,
+              [(position, node.op, _attributes(node), [t.shape for t in node.types])
+               for node, position in group.users.get(v, ())]) for v in group.members]
+    shape = "x".join(map(str, first.shape))
+    return f"{ORDER}{first.dtype} {shape} makers={'+'.join(list(makers)[:MOST_NAMED])} users={_digest(lines)} " \
+           f"target={target}"
+
+
+def _attributes(node: Node) -> list[tuple[str, str]]:
+    """Without names and the functions of loops and branches."""
+    return [(name, repr(value)) for name, value in sorted(node.attrs.items())
+            if name != "name" and isinstance(value, (int, str, tuple))]
+
+
+def _extents(variables: tuple[Sym, ...]) -> str:
+    return "x".join(str(extent(s)).replace(" ", "") for s in variables) or "1"
 
 
 def shape_key(kernel: ContractionKernel | GroupedContractionKernel, precision: str, isa: str, target: str) -> str:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
 _WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s"}
-_NUMBERS = {"kc": "k", "mc": "m", "nc": "n"}
+_NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,9 @@ class Schedule:
     meanwhile, and the next terms of its own to the first cache. epilogue: "registers", in the code of the tile, which
     then is the kernel's own; "memory", behind a micro-kernel of the library, which leaves its accumulators in memory
     (emit/micro.py). compact: what is left of the rows is computed by few tiles, as large as the full one or of one row
-    (emit/schedule_tiles.py).
+    (emit/schedule_tiles.py). bands: a team shares the results as so many bands of rows, in each columns
+    outermost, so that what a thread takes are rectangles; 0: columns outermost, or blocks of mc rows where there are
+    any.
     """
 
     isa: str
@@ -37,6 +39,7 @@ class Schedule:
     prefetch: bool = False
     epilogue: str = "memory"
     compact: bool = False
+    bands: int = 0
 
     @property
     def blocked(self) -> bool:

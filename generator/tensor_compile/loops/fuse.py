@@ -17,7 +17,7 @@ from .faults import waited_for
 from .fused import Fused
 from .grouped_contractions import group_contractions
 from .groups import Grouped, Notes, ordered
-from .joining import join
+from .joining import Apart, join
 from .loop_ir import Branch, Computation, Element, Loop
 from .lower import LoweredFunction
 from .repeat import repeat
@@ -25,10 +25,12 @@ from .scalar_ir import Buffer, Load
 from .uses import reading_items
 
 
-def fuse(lowered: LoweredFunction, separate: bool = False) -> Fused:
-    """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with)."""
+def fuse(lowered: LoweredFunction, separate: bool = False,
+         apart: Apart = lambda first, item, made, buffers: False) -> Fused:
+    """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with); apart: as of
+    join."""
     low, notes, buffers = lowered, Notes(), dict(lowered.buffers)
-    kernels = _Lists(buffers, separate, reading_items(low.items), notes).kernels(low.items, outermost=True)
+    kernels = _Lists(buffers, separate, reading_items(low.items), notes, apart).kernels(low.items, outermost=True)
     return Fused(low.name, buffers, kernels, low.inputs, low.outputs, low.states, low.dims, notes.fusions,
                  notes.refusals)
 
@@ -42,6 +44,7 @@ class _Lists:
     separate: bool
     readers: Counter[str]
     notes: Notes
+    apart: Apart
 
     def kernels(self, items: list[Element], lasting: frozenset[str] = frozenset(),
                 outermost: bool = False) -> list[Element]:
@@ -51,7 +54,8 @@ class _Lists:
         uses = dependences(items, self.buffers, outside, lasting)
         if not self.separate:
             uses = repeat(uses)
-        grouped = join(uses, waited_for(uses.items) if outermost else set(), self.separate, self.notes)
+        grouped = join(uses, waited_for(uses.items) if outermost else set(), self.separate, self.notes,
+                       self.apart)
         if not self.separate:
             group_contractions(grouped, self.notes)
         self.note_copies(grouped)

@@ -21,7 +21,7 @@ ops or regions. Every refusal is recorded with its reason.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Iterable
+from typing import Any, Callable, Iterable, Mapping
 
 from ..symbolic import Expr, Sym, sym
 from .accesses import touched
@@ -31,7 +31,7 @@ from .equations import fill, in_range, solve
 from .groups import Group, Grouped, Member, Notes, Refused, absorb, depend
 from .grouped_contractions import alike
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
-from .scalar_ir import Load, Reduction, Scalar, Sorted
+from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
 from .scalars import domain_size, extent, has_lanes, linear, loads, point_number, rebound, reshaped, substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
@@ -54,9 +54,14 @@ def reducing(reduction: Reduction) -> str:
     return "running" if reduction.order == "running" else "reduce"
 
 
-def join(uses: Dependences, early: set[int], separate: bool, notes: Notes) -> Grouped:
-    """Every item in a group. early: as of Grouped; separate: each in one of its own."""
-    joining = _Joining(uses, early, separate, notes)
+# (first item of a kernel, item that can join it, what it reads of the kernel, all buffers) -> whether it does not
+Apart = Callable[[Element, Computation, tuple[str, ...], Mapping[str, Buffer]], bool]
+
+
+def join(uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: Apart) -> Grouped:
+    """Every item in a group. early: as of Grouped; separate: each in one of its own; apart: asked for the first that
+    follows a contraction's sums, and for the first that reduces what a kernel has at points."""
+    joining = _Joining(uses, early, separate, notes, apart)
     for seq, item in enumerate(uses.items):
         if item is not None:
             joining.add(seq, item)
@@ -64,8 +69,8 @@ def join(uses: Dependences, early: set[int], separate: bool, notes: Notes) -> Gr
 
 
 class _Joining:
-    def __init__(self, uses: Dependences, early: set[int], separate: bool, notes: Notes):
-        self.uses, self.separate, self.notes = uses, separate, notes
+    def __init__(self, uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: Apart):
+        self.uses, self.separate, self.notes, self.apart = uses, separate, notes, apart
         self.grouped = Grouped(uses, early)
         self.loaded_by: dict[str, dict[Group, None]] = {}
         self.checks: dict[str, list[Group]] = {}
@@ -89,9 +94,14 @@ class _Joining:
             depend(group, needed)
             return
         for group in self.candidates(seq, item, needed):
-            kind = group.kind
+            kind, points = group.kind, (group.rows, group.cols, group.coords)
             try:
+                made = tuple(dict.fromkeys(x.buffer for x in self.uses.loads[seq] if self.grouped.made_in(x, group)))
                 member = self.match(seq, item, group, needed)
+                if made and self.first_of(group, kind) and self.apart(group.members[0].item, item, made,
+                                                                      self.uses.buffers):
+                    group.kind, (group.rows, group.cols, group.coords) = kind, points
+                    raise Refused("the tuning lock has it apart")
             except Refused as refused:
                 self.notes.refusals.append((f"{item.label} into {group.members[0].item.label}", str(refused)))
                 continue
@@ -103,6 +113,12 @@ class _Joining:
                 self.merge_siblings(group)
             return
         self.start(seq, item, needed)
+
+    def first_of(self, group: Group, kind: str) -> bool:
+        """Whether what joins is the first that follows sums, or that reduces points. kind: of the group before."""
+        if kind == "contraction":
+            return all(m.level == "acc" for m in group.members)
+        return kind == "flat" and group.kind == "rows"
 
     def add_region(self, seq: int, item: Loop | Branch | ExternKernel) -> None:
         """What nothing joins, and what touches buffers as a whole."""

@@ -15,9 +15,9 @@ What is chosen stands in the graph: `ordered` says in which order its operand li
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import product as combinations
-from typing import Callable, Sequence
+from typing import Callable, Iterator, Mapping, Protocol, Sequence
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
@@ -28,6 +28,7 @@ from .order_costs import Costs, Order, across, base_of, last_order
 from .scalar_ir import row_major
 
 MOST = 20_000    # entries of a table
+NEVER = 1e30     # cycles of what is not to be chosen
 GAIN = 0.002     # of the cycles that orders cost by the rules, below which nothing is changed
 
 Choice = tuple[Order, Order | None]    # of a value, and of its copy
@@ -37,19 +38,21 @@ Scope = tuple[int, ...]                # of a term of the sum: the sets whose ch
 @dataclass(slots=True)
 class Group:
     """Values of one order. members: in the order of the nodes; choices: the rules' first; fixed: row-major, whatever
-    readers want; constant: one that is laid as is best when the model is built."""
+    readers want; constant: one that is laid as is best when the model is built; users: of all values,
+    who reads them and as which operand."""
 
     members: list[Value]
     choices: list[Choice]
     fixed: bool
     constant: bool = False
+    users: Mapping[Value, Sequence[tuple[Node, int]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
     """before, after: modelled cycles that orders cost by the rules, and as they were chosen. ordered, copied: how many
     sets of values lie in another order than that of the rules, or have a copy. sets: how many there are; kept: those
-    that no table held."""
+    that no table held; fixed: those that were given from outside."""
 
     before: float
     after: float
@@ -57,32 +60,68 @@ class Chosen:
     copied: int
     sets: int
     kept: int
+    fixed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Another choice for a set. price: what all orders that depend on one another then cost more, as a part; usual:
+    what is chosen instead."""
+
+    price: float
+    group: Group
+    choice: Choice
+    usual: Choice
+
+
+class Decide(Protocol):
+    """What fixes orders from outside, as a tuning lock does. wanted: offers are."""
+
+    wanted: bool
+
+    def order(self, group: Group) -> Choice | None:
+        """The choice for a set; None: what costs least."""
+
+    def offer(self, offers: list[Offer]) -> None:
+        """Of a function, the cheapest first."""
+
+
+def choice_name(choice: Choice) -> str:
+    """0231: the order from the slowest dim to the fastest; 0123+0231: and a copy."""
+    return "+".join("".join(map(str, order)) for order in choice if order is not None)
 
 
 Term = tuple[Scope, Callable[[tuple[Choice, ...]], float]]
 
 
-def apply(function: Function, costs: Costs) -> tuple[Function, Chosen | None]:
-    """The function with the orders that cost least; None where nothing is to be chosen."""
+def apply(function: Function, costs: Costs, decide: Decide | None = None) -> tuple[Function, Chosen | None]:
+    """The function with the orders that cost least; None where nothing is to be chosen. decide: what fixes the orders
+    of some sets."""
     found = _Groups(function, costs)
     if not found.sets:
         return function, None
     rules = [s.choices[0] for s in found.sets]
-    picked, before, after, kept = list(rules), 0.0, 0.0, 0
+    fixed = {i: choice for i, s in enumerate(found.sets) if decide and (choice := decide.order(s)) is not None}
+    begin = [fixed.get(i, rule) for i, rule in enumerate(rules)]
+    picked, before, after, kept = list(begin), 0.0, 0.0, 0
+    offers: list[Offer] = []
     for terms in _apart(found.terms(), len(rules)):
-        usual = _sum(terms, rules)
-        before += usual
+        usual = _sum(terms, begin)
+        before += _sum(terms, rules)
         if usual == 0:   # no order can cost less
             continue
-        chosen, left = _searched(terms, found.sets, rules)
+        chosen, left, others = _searched(terms, found.sets, begin, fixed, decide is not None and decide.wanted)
+        offers += others
         reached = _sum(terms, chosen)
         if reached < usual * (1 - GAIN):
-            picked = [new if new != old else at for new, old, at in zip(chosen, rules, picked)]
+            picked = [new if new != old else at for new, old, at in zip(chosen, begin, picked)]
             usual = reached
         after, kept = after + usual, kept + left
+    if offers and decide is not None:
+        decide.offer(sorted(offers, key=lambda offer: offer.price))
     changed = [i for i, (new, old) in enumerate(zip(picked, rules)) if new != old]
     made = Chosen(before, after, sum(picked[i][0] != rules[i][0] for i in changed),
-                  sum(picked[i][1] is not None for i in changed), len(rules), kept)
+                  sum(picked[i][1] is not None for i in changed), len(rules), kept, len(fixed))
     return (_said(function, found, picked, costs, changed) if changed else function), made
 
 
@@ -124,16 +163,37 @@ def _apart(terms: Sequence[Term], count: int) -> list[list[Term]]:
     return [parts[i] for i in sorted(parts)]
 
 
-def _searched(terms: Sequence[Term], sets: Sequence[Group], rules: Sequence[Choice]) -> tuple[list[Choice], int]:
-    """The choices of least sum, those of other sets by the rules; and how many sets kept theirs for lack of room."""
+def _searched(terms: Sequence[Term], sets: Sequence[Group], begin: Sequence[Choice], fixed: Mapping[int, Choice],
+              priced: bool) -> tuple[list[Choice], int, list[Offer]]:
+    """The choices of least sum, those of other sets as in `begin`; how many sets kept theirs for lack of room; priced:
+    the other choices of each set, as if none were fixed."""
     mine = sorted({i for scope, _ in terms for i in scope})
     number = {i: n for n, i in enumerate(mine)}
     tables = [(tuple(number[i] for i in scope), _table(scope, cost, sets)) for scope, cost in terms]
-    found, kept = least([len(sets[i].choices) for i in mine], tables)
-    chosen = list(rules)
+    counts = [len(sets[i].choices) for i in mine]
+
+    def only(i: int, choice: Choice) -> tuple[Scope, dict[Scope, float]]:
+        return (number[i],), {(c,): 0.0 if x == choice else NEVER for c, x in enumerate(sets[i].choices)}
+    bound = [only(i, choice) for i, choice in fixed.items() if i in number]
+    found, kept = least(counts, [*tables, *bound])
+
+    def price(at: Sequence[int]) -> float:
+        return sum(table[tuple(at[v] for v in scope)] for scope, table in tables)
+
+    def offers() -> Iterator[Offer]:
+        usual = least(counts, tables)[0]
+        if price(usual) >= price([0] * len(counts)) * (1 - GAIN):
+            usual = [0] * len(counts)
+        for i in mine:
+            for c, choice in enumerate(sets[i].choices):
+                if c != usual[number[i]] and not sets[i].constant:
+                    other = least(counts, [*tables, only(i, choice)])[0]
+                    yield Offer(price(other) / max(price(usual), 1.0) - 1, sets[i], choice,
+                                sets[i].choices[usual[number[i]]])
+    chosen = list(begin)
     for i, c in zip(mine, found):
         chosen[i] = sets[i].choices[c]
-    return chosen, kept
+    return chosen, kept, list(offers()) if priced and not kept else []
 
 
 def _table(scope: Scope, cost: Callable[[tuple[Choice, ...]], float], sets: Sequence[Group]) -> dict[Scope, float]:
@@ -218,7 +278,7 @@ class _Groups:
         self.sets: list[Group] = []
         self.join()
         for group in self.sets:
-            group.choices = self.choices(group)
+            group.choices, group.users = self.choices(group), self.users
 
     def join(self) -> None:
         """Sets of the values that have a choice: of rank 3 and more."""

@@ -1,0 +1,97 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a tuning lock may decide beside schedules and forms, one line a decision (docs/tuning.md): the `order` in which
+values lie, whether an item is `fuse`d into the kernel of another one, the `split` of a contraction's results among a
+team."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Iterator, Sequence
+
+from ..emit import candidates as table
+from ..emit.access import Access
+from ..emit.key import order_key, split_key
+from ..loops.contraction_schedule import Schedule
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, leaves, ModelPlan, regions, Tiles
+from ..loops.orders import choice_name, Offer
+from ..target import Target
+
+USUAL = "usual"      # as without a line
+FUSIONS = ("fused", "stored")
+MOST_ORDERS = 4      # other orders of a function's values that are measured: those that cost the least by the model
+CLOSE = 1.0          # and at most so much more, as a part, than what the model chooses
+MOST_SPLITS = 3      # of a kernel that are measured: those whose threads fetch least
+_BANDS = re.compile(r"bands([1-9]\d*)$")
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """key: of the lock; usual: what a build does without a line; others: what else may be done, what the cost model
+    prefers first."""
+
+    key: str
+    usual: str
+    others: tuple[str, ...]
+
+
+def orders(offers: Sequence[Offer], target: str) -> dict[str, Decision]:
+    """By key. offers: of a function, the cheapest first; target: the description's name."""
+    found: dict[str, Decision] = {}
+    for offer in offers:
+        shape = offer.group.members[0].shape
+        if offer.price > CLOSE or not all(d.is_const for d in shape):
+            continue
+        key, name = order_key(offer.group, target), choice_name(offer.choice)
+        known = found.get(key) or Decision(key, choice_name(offer.usual), ())
+        if name not in known.others and sum(len(d.others) for d in found.values()) < MOST_ORDERS:
+            found[key] = replace(known, others=(*known.others, name))
+    return found
+
+
+def bands_of(name: str) -> int | None:
+    """The bands of rows that a split's name says, 0: as the schedule has it; None where it is no name."""
+    match = _BANDS.match(name)
+    return 0 if name == USUAL else int(match[1]) if match else None
+
+
+def split_keys(plan: ModelPlan, target: str) -> Iterator[tuple[str, ContractionKernel]]:
+    """The contractions of variants of known sizes that a team can share otherwise. target: the description's name."""
+    for function in plan.functions:
+        for variant in function.variants:
+            if len(variant.when) != len(function.dims) or variant.threads == 1:
+                continue
+            tiled = {id(step) for region in regions(variant.program.steps) if isinstance(region, Tiles)
+                     for step in leaves([region])}
+            for step in variant.program.kernel_steps:
+                if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)) and id(step) not in tiled:
+                    for part in step.kernel.contractions:
+                        if any(_legal(part, replace(s, bands=0), 2) for s in part.schedules):
+                            yield split_key(part, target), part
+
+
+def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Decision]:
+    """isa: whose schedules are cut; threads: of the team that they are measured with."""
+    found: dict[str, Decision] = {}
+    for key, kernel in split_keys(plan, target.name):
+        schedule = next((replace(s, bands=0) for s in kernel.schedules if s.isa == isa), None)
+        if key not in found and schedule is not None:
+            found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in _bands(kernel, schedule, threads)))
+    return list(found.values())
+
+
+def _bands(kernel: ContractionKernel, schedule: Schedule, threads: int) -> list[int]:
+    """Of a team's bands those with which a thread fetches least: of its rows one band, of the columns its share of
+    that band."""
+    access = Access.of(kernel)
+    if not (access.rows.is_const and access.columns.is_const and access.terms.is_const):
+        return []
+    rows = access.rows.value * max(1, access.terms.value // (access.taps or 1))
+    columns = access.columns.value * access.terms.value * access.sums
+    tried = [1 << i for i in range(threads.bit_length()) if 1 << i <= threads]
+    return sorted((n for n in tried if _legal(kernel, schedule, n)),
+                  key=lambda n: rows / n + columns * n / threads)[:MOST_SPLITS]
+
+
+def _legal(kernel: ContractionKernel, schedule: Schedule, bands: int) -> bool:
+    """One band is what a schedule without blocks of rows has."""
+    return (bands > 1 or schedule.mc > 0) and table.refusal(kernel, replace(schedule, bands=bands)) is None

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One model's search for its tuning lock, part by part, each in a part of the time: forms of variants, orders and
+fusion, from which kernels follow; schedules of these; how teams share them."""
+from __future__ import annotations
+
+import os
+import time
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Callable, Iterable, Iterator, Sequence
+
+from ..emit.key import split_key
+from ..errors import UsageError
+from ..loops.accesses import written
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan, Step
+from ..target import Target
+from . import assemble, counting, cuda_target, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
+    tune_variants
+from .harness import Toolset
+from .lock import Tuning
+from .options import Options
+from .progress import Progress
+from .record import Inputs
+from .toolchain import Compiler
+from .tune import OutOfTime, Result
+from .tune_lines import Kind
+from .tune_variants import Keys, Timed
+
+FORMS, LINES = 1 / 3, 1 / 4    # of what is left of the time, that they may take
+SPLITS = 1 / 5                 # what splits have at least
+LEAST = 0.5    # seconds, below which no part begins
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """again: what has a good line, too; keep: the lock is written; rounds, count, wrapper, link_args: as of `tune`."""
+
+    again: bool
+    keep: bool
+    rounds: int
+    count: str
+    wrapper: tuple[str, ...]
+    link_args: tuple[str, ...]
+    jobs: int | None
+
+
+@dataclass(slots=True)
+class Clock:
+    """budget: seconds, None: no limit."""
+
+    budget: float | None
+    begun: float = field(default_factory=time.monotonic)
+
+    def left(self, part: float = 1.0) -> float | None:
+        """A part of what is left."""
+        return None if self.budget is None else part * (self.budget - (time.monotonic() - self.begun))
+
+    @property
+    def over(self) -> bool:
+        left = self.left()
+        return left is not None and left < LEAST
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """target: with all instruction sets that kernels are made for; keys: of the variants, and what else the lock may
+    decide."""
+
+    plan: ModelPlan
+    compiler: Compiler
+    host: Compiler
+    target: Target
+    keys: Keys
+
+
+def planned(options: Options) -> Planned:
+    """What a build of these options is, with what its lock has."""
+    compiler, host, target, _ = assemble.toolchains(options)
+    cache = options.open_cache()
+    captured = recording.capture(options, host, cache)
+    evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
+    keys = Keys(Tuning.load("off" if target.apart else "lock", options.lock_path, target,
+                            options.optimize == "size", True))
+    compiled = assemble.compile_graph(options, captured.text, target, keys.tuning, evaluate, keys.form)
+    return Planned(compiled.plan, compiler, host, compiled.target, keys)
+
+
+def used(of: Planned) -> list[str]:
+    """The keys of the lock that a build asks for, beside those of schedules."""
+    tuning = of.keys.tuning
+    splits = (key for key, _ in decisions.split_keys(of.plan, of.target.name))
+    return [*of.keys.found.values(), *tuning.orders, *tuning.fusions, *splits]
+
+
+def search(options: Options, request: Request, clock: Clock, tell: Say) -> Result:
+    """tell: gets lines that stay; what is under way is shown as progress."""
+    if options.backend == "cuda" and (request.count != "time" or request.wrapper):
+        raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
+    # a frozen build asks for lines that are to be measured here
+    return _Search(replace(options, tune="lock"), request, clock, tell).run()
+
+
+@dataclass(slots=True)
+class _Search:
+    options: Options
+    request: Request
+    clock: Clock
+    tell: Say
+
+    def run(self) -> Result:
+        of = planned(self.options)
+        if of.target.apart:
+            return self.on_gpu(of)
+        if self.calls(of.target):
+            for part in (self.forms, self.lines):
+                if not self.clock.over and part(of) and self.request.keep:
+                    of = planned(self.options)   # whose kernels may be others now
+        shares = self.calls(of.target) and tune_lines.team(of.target) > 1
+        with Progress() as progress:
+            tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
+                            self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
+                            of.host.command)
+            result = tune.tune(tune.contractions(of.plan), tools, self.options.lock_path, self.request.rounds,
+                               self.request.again, self.say(progress), self.clock.left(1 - SPLITS if shares else 1),
+                               self.request.keep)
+        if shares:
+            self.splits(of)
+        return result
+
+    def say(self, progress: Progress) -> Say:
+        return partial(lambda model, line: progress.say(f"{model}: {line}"), self.options.shown)
+
+    def on_gpu(self, of: Planned) -> Result:
+        with Progress() as progress:
+            tools = tune_cuda.Toolset(cuda_target.detect(self.options.nvcc), of.host, of.target,
+                                      self.options.open_cache(), self.request.jobs,
+                                      self.options.cuda_libraries == "auto")
+            return tune_cuda.tune(tune_cuda.kernels(of.plan), tools, self.options.lock_path, self.request.rounds,
+                                  self.request.again, self.say(progress), self.clock.left(), self.request.keep,
+                                  self.tell)
+
+    def calls(self, target: Target) -> bool:
+        """Whether whole calls can be timed here."""
+        return self.request.count == "time" and not self.request.wrapper and not counting.bare(target) and \
+            target.arch == os.uname().machine
+
+    def forms(self, of: Planned) -> bool:
+        """How the kernels of variants run together. Whether forms may be others now."""
+        measured = False
+        try:
+            with Progress() as progress, tune.limited(self.clock.left(FORMS)):
+                for timed in tune_variants.tune(self.options, of.plan, of.keys, of.compiler, self.request.again,
+                                                progress, self.request.keep):
+                    progress.say("")
+                    measured = True
+                    self.tell(line(timed, always=True))
+        except OutOfTime:
+            self.tell("how kernels run together was not measured to the end: the next run goes on")
+            measured = True
+        return measured
+
+    def lines(self, of: Planned) -> bool:
+        """Orders and fusion. Whether any is another one now. Where memory or code is to be small, they are not
+        measured: what they take is not known before."""
+        options, tuning = self.options, of.keys.tuning
+        if options.memory == "small" or options.optimize == "size" or options.max_arena is not None:
+            return False
+        stored = tuning.stored
+
+        def fusions(entry: str, variant: str, step: Step) -> Iterator[str]:
+            return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
+        changed = [self.kind(of, Kind("orders", list(tuning.orders.values()), None), LINES / 2),
+                   self.kind(of, Kind("fusions", list(tuning.fusions.values()), fusions), LINES / 2)]
+        return any(changed)
+
+    def splits(self, before: Planned) -> None:
+        """How a team shares each contraction, whose schedules are in the lock by now."""
+        if self.clock.over:
+            return
+        try:
+            with tune.limited(self.clock.left()):
+                of = planned(self.options)
+        except OutOfTime:
+            return
+        isa = (processor.best_only(self.options, of.target).isas or of.target.isas)[-1]
+
+        def shared(entry: str, variant: str, step: Step) -> Iterable[str]:
+            kernel = step.kernel
+            parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
+            return [split_key(part, of.target.name) for part in parts]
+        self.kind(of, Kind("splits", decisions.splits(of.plan, of.target, isa, tune_lines.team(of.target)), shared), 1)
+
+    def kind(self, of: Planned, kind: Kind, part: float) -> bool:
+        """Whether any decision is another one now."""
+        if self.clock.over:
+            return False
+        with Progress() as progress, tune.limited(self.clock.left(part)):
+            found = tune_lines.tune(self.options, kind, of.target, of.compiler, self.request.again, progress,
+                                    self.request.keep)
+            progress.say("")
+        for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
+            if timed.won[0] != timed.used[0]:
+                self.tell(line(timed))
+        if found.timed or not found.ended:
+            self.tell(summary(kind.name, found.timed, found.called, found.ended, self.request.keep))
+        return any(timed.won[0] != timed.used[0] for timed in found.timed)
+
+
+def line(timed: Timed, always: bool = False) -> str:
+    (before, was), (now, us) = timed.used, timed.won
+    return f"{us:>11.3f} us  {now}  {timed.key}" + (f"  (was {was:.3f} us, {before})" if now != before else "")
+
+
+def summary(name: str, timed: Sequence[Timed], called: tuple[float, float] | None, ended: bool, kept: bool) -> str:
+    changed = sum(t.won[0] != t.used[0] for t in timed)
+    calls = "" if called is None else f", a call {called[0]:.1f} us before, {called[1]:.1f} us now"
+    rest = "" if ended else "; the rest is left for the next run"
+    return f"{changed} of {len(timed)} {name} {'changed' if kept else 'would change'}{calls}{rest}"

@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Orders, fusion and splits in the tuning lock: every choice gives the same bits with teams of several sizes; `tune`
+measures them, builds name what is missing and stale. --all: all pairs of choices, too."""
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+from tap import done, equal, note, ok, raises, skip
+from tensor_compile.compile import assemble, decisions, lock as locks, record, recording, tune, tune_lines, \
+    tune_model, tune_variants
+from tensor_compile.compile.decisions import Decision
+from tensor_compile.compile.lock import Entry, Tuning
+from tensor_compile.compile.options import Options
+from tensor_compile.compile.progress import Progress
+from tensor_compile.errors import UserError
+
+ROOT = Path(os.environ["TC_SOURCE_ROOT"])
+ISA = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(os.uname().machine, "")
+MODEL = """#include <tensor_compile/model.h>
+static tc_tensor weights(tc_graph *g, int a, int b, int c, int d)
+{
+    return tc_sin(tc_cast(tc_reshape(tc_arange(g, TC_I32, a * b * c * d), a, b, c, d), TC_F32));
+}
+TC_MODEL(mixed)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 1, 8, 12, 10);
+    tc_tensor y = tc_relu(tc_conv2d(x, weights(g, 24, 8, 3, 3), .padding = {1, 1}));
+    tc_tensor z = tc_add(tc_conv2d(y, weights(g, 24, 24, 1, 1)), y);
+    tc_tensor rows = tc_reshape(z, 24, 120);
+    tc_output(g, "mix", tc_matmul(tc_softmax(tc_matmul(rows, tc_transpose(rows, 1, 0)), -1), rows));
+    tc_output(g, "norm", tc_softmax(tc_add(rows, tc_tanh(rows)), 0));
+}
+"""
+
+
+def main(folder: Path, everything: bool) -> None:
+    def build(*words: str) -> subprocess.CompletedProcess[str]:
+        command = ("build", "model.c", "-o", "build", "--isa", ISA, *words)
+        return subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), *command], cwd=folder,
+                              capture_output=True, text=True, check=False,
+                              env=os.environ | {"XDG_CACHE_HOME": str(folder)})
+    cache = Path(os.environ.get("TC_TESTS_CACHE", str(folder / "cache")))
+    cache.mkdir(parents=True, exist_ok=True)
+    (folder / "tensor-compile").symlink_to(cache)
+    (folder / "model.c").write_text(MODEL, encoding="utf-8")
+    result = build()
+    ok(result.returncode == 0, "build") or note(result.stderr)
+    (options,) = record.builds(folder / "build")
+    of = tune_model.planned(options)
+    kinds = choices(of)
+    equal([len(kind) > 0 for kind in kinds], [True] * 3, "orders, fusions and splits may be decided")
+    searched(options, of, [d.key for kind in kinds for d in kind])
+    same(options, kinds, everything, folder)
+
+    wrong = {kind[0].key: Entry(kind[0].key, "sideways", 1.0, False, "c", "0") for kind in kinds}
+    lock = options.lock_path
+    locks.write(lock, wrong)
+    result = build("--tune", "frozen")
+    ok(result.returncode == 1 and all(f"stale: {key}: " in result.stderr for key in wrong) and
+       all(f"missing: {d.key}: no entry" in result.stderr for kind in kinds for d in kind[1:]),
+       "frozen lists what is stale and missing") or note(result.stderr)
+    gone = [Entry(key.replace(" target=", "0 target="), "usual", 1.0, False, "c", "0") for key in wrong]
+    locks.write(lock, wrong | {e.key: e for e in gone})
+    equal(tune.unused([([], of.target)], lock, tune_model.used(of)), sorted(gone, key=lambda e: e.key),
+          "--prune takes out what no build has")
+
+
+def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> None:
+    """As `tune` does, without forms and schedules. A trial of other bits would end it."""
+    request = tune_model.Request(False, True, 1, "time", (), (), None)
+    said: list[str] = []
+    for _ in range(2):
+        search = tune_model._Search(options, request, tune_model.Clock(None), said.append)
+        search.lines(of)
+        search.splits(of)
+    entries = locks.read(options.lock_path)
+    equal([key for key in wanted if key not in entries], [], "every decision has a line")
+    equal([re.sub(r"^\d+( of \d+ \w+).*", r"N\1", line) for line in said if re.match(r"\d+ of", line)],
+          [f"N of {sum(key.startswith(kind) for key in wanted)} {kind}s changed".replace("fuses", "fusions")
+           .replace(" changed", "") for kind in ("order", "fuse", "split")],
+          "it says so, and a second run measures nothing")
+    frozen = Tuning.load("frozen", options.lock_path, of.target)
+    text = recording.capture(options, of.host, options.open_cache()).text
+    frozen.cover(assemble.compile_graph(options, text, of.target, frozen).plan)
+    equal([str(f) for f in frozen.findings.values() if not f.key.startswith("contraction")], [],
+          "a frozen build takes them")
+
+
+def same(options: Options, kinds: list[list[Decision]], everything: bool, folder: Path) -> None:
+    """Bits of calls with many choices at once."""
+    results = set()
+    for number, decided in enumerate(tried(kinds, everything)):
+        lock = folder / f"{number}.lock"
+        locks.write(lock, {key: Entry(key, name, 1.0, False, "c", "0") for key, name in decided.items()})
+        (place := folder / str(number)).mkdir()
+        own = replace(options, lock=str(lock))
+        with Progress() as progress:
+            built = tune_variants.Built(assemble.run(own, progress), own, place)
+        (function,) = built.made.compiled.plan.functions
+        for threads in (1, 3, 8):
+            built.profile(function, function.variants[0], threads, 1)
+            results.add(built.results(function, function.variants[0]))
+    ok(len(results) == 1 and b'"mix"' in next(iter(results)), "all choices and teams give the same bits")
+
+
+def choices(of: tune_model.Planned) -> list[list[Decision]]:
+    tuning = of.keys.tuning
+    return [list(tuning.orders.values()), list(tuning.fusions.values()),
+            decisions.splits(of.plan, of.target, of.target.isas[-1], 8)]
+
+
+def tried(kinds: list[list[Decision]], everything: bool) -> list[dict[str, str]]:
+    """What locks decide: nothing; all of them otherwise; each pair of choices."""
+    found: list[dict[str, str]] = [{}, {d.key: d.others[0] for kind in kinds for d in kind if d.others}]
+    if everything:
+        single = [(d.key, name) for kind in kinds for d in kind for name in d.others]
+        found += [dict(pair) for pair in itertools.combinations(single, 2) if pair[0][0] != pair[1][0]]
+    return found
+
+
+def decided() -> None:
+    """Who wins: 3 % and five turns of six; what is decided together, together."""
+    def won(used: list[float], tried: list[float]) -> str:
+        search = tune_lines.Search({"k": "usual"})
+        search.found["k"]["bands4"] = used, tried
+        return search.won("k").won[0]
+    equal(won([10.0] * 6, [9.0] * 6), "bands4", "what is faster in every turn")
+    equal(won([10.0] * 6, [9.8] * 6), "usual", "2 % are not worth it")
+    equal(won([10.0] * 6, [9.0, 9.0, 11.0, 11.0, 9.0, 9.0]), "usual", "what is slower in two turns may be chance")
+    equal([decisions.bands_of(name) for name in ("usual", "bands4", "bands0", "rows")], [0, 4, None, None],
+          "names of splits")
+    raises(UserError, lambda: locks.parse(f"{locks.HEADER}\nsplit f32\n", "x"), "expected the key of an entry",
+           "a split without a target")
+    kind = tune_lines.Kind("splits", [Decision("a", "usual", ("bands2", "bands4")), Decision("b", "usual", ())], None)
+    known = {"a": Entry("a", "bands8", 1.0, False, "gcc 1", locks.templates_digest())}
+    equal([d.key for d in tune_lines.todo(kind, known, "gcc 1", False)], ["a", "b"], "a choice that is none, no line")
+    known["a"] = known["b"] = Entry("a", "usual", 1.0, False, "gcc 1", locks.templates_digest())
+    equal(tune_lines.todo(kind, known, "gcc 1", False), [], "what has good lines is left alone")
+    equal(len(tune_lines.todo(kind, known, "gcc 2", False)), 2, "another compiler")
+
+
+decided()
+if not ISA:
+    skip("lines", f"no target of {os.uname().machine}")
+else:
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name), "--all" in sys.argv[1:])
+done()
