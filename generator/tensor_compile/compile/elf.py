@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A reader of ELF objects (32 and 64 bit, little-endian): section sizes and symbols, for the bill and the tests."""
+"""ELF objects (32 and 64 bit, little-endian): section sizes and symbols, for the bill and the tests; and a file as the
+content of a section, for packed weights."""
 from __future__ import annotations
 
+import os
 import struct
 from dataclasses import dataclass
 from pathlib import Path
 
+from ..errors import UserError
+
 SHT_SYMTAB, SHT_NOBITS = 2, 8
 SHF_WRITE, SHF_ALLOC, SHF_EXEC = 1, 2, 4
+PLACE = 64  # where content is put is a multiple of it
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,42 +63,82 @@ class Elf:
         return sorted(s.name for s in self.symbols if s.section and s.bind)
 
 
-def read(path: Path) -> Elf:
-    data = path.read_bytes()
+@dataclass(frozen=True, slots=True)
+class _Header:
+    """at: where the header of a section stands; link: the section that it names."""
+
+    at: int
+    name: str
+    kind: int
+    flags: int
+    offset: int
+    size: int
+    link: int
+
+
+def _wide(data: bytes, name: str) -> bool:
+    """Whether the object has 64 bits."""
     if data[:4] != b"\x7fELF" or data[5] != 1:
-        raise ValueError(f"{path.name}: not a little-endian ELF file")
-    wide = data[4] == 2
-    at = struct.unpack_from("<Q", data, 40)[0] if wide else struct.unpack_from("<I", data, 32)[0]
+        raise ValueError(f"{name}: not a little-endian ELF file")
+    return data[4] == 2
+
+
+def _text(data: bytes, start: int) -> str:
+    return data[start:data.index(b"\0", start)].decode(errors="replace")
+
+
+def _headers(data: bytes, wide: bool) -> list[_Header]:
+    """The headers of the sections, in their order."""
+    table = struct.unpack_from("<Q", data, 40)[0] if wide else struct.unpack_from("<I", data, 32)[0]
     entry, count, names = struct.unpack_from("<HHH", data, 58 if wide else 46)
 
-    def header(i: int) -> tuple[int, ...]:
-        # name, type, flags, offset, size, link
-        if wide:
-            name, kind, flags, _, offset, size, link = struct.unpack_from("<IIQQQQI", data, at + i * entry)
-        else:
-            name, kind, flags, _, offset, size, link = struct.unpack_from("<IIIIIII", data, at + i * entry)
-        return name, kind, flags, offset, size, link
+    def fields(i: int) -> tuple[int, ...]:
+        """name, type, flags, address, offset, size, link"""
+        return struct.unpack_from("<IIQQQQI" if wide else "<IIIIIII", data, table + i * entry)
 
     if count == 0:  # more than 65279 sections: the count is in the first header's size
-        count = header(0)[4]
+        count = fields(0)[5]
     if names == 0xFFFF:
-        names = header(0)[5]
-
-    def text(table: int, offset: int) -> str:
-        start = header(table)[3] + offset
-        return data[start:data.index(b"\0", start)].decode(errors="replace")
-
-    sections, symbols = [], []
+        names = fields(0)[6]
+    found = []
     for i in range(count):
-        name, kind, flags, offset, size, link = header(i)
-        sections.append(Section(text(names, name), kind, flags, size))
-        if kind != SHT_SYMTAB:
+        name, kind, flags, _, offset, size, link = fields(i)
+        found.append(_Header(table + i * entry, _text(data, fields(names)[4] + name), kind, flags, offset, size, link))
+    return found
+
+
+def read(path: Path) -> Elf:
+    data = path.read_bytes()
+    wide = _wide(data, path.name)
+    headers = _headers(data, wide)
+    symbols = []
+    for h in headers:
+        if h.kind != SHT_SYMTAB:
             continue
         step = 24 if wide else 16
-        for j in range(offset + step, offset + size, step):
+        for j in range(h.offset + step, h.offset + h.size, step):
             if wide:
                 sname, info, other, index, _, ssize = struct.unpack_from("<IBBHQQ", data, j)
             else:
                 sname, _, ssize, info, other, index = struct.unpack_from("<IIIBBH", data, j)
-            symbols.append(Symbol(text(link, sname), info >> 4, info & 15, other & 3, index, ssize))
-    return Elf(tuple(sections), tuple(symbols))
+            symbols.append(Symbol(_text(data, headers[h.link].offset + sname), info >> 4, info & 15, other & 3, index,
+                                  ssize))
+    return Elf(tuple(Section(h.name, h.kind, h.flags, h.size) for h in headers), tuple(symbols))
+
+
+def put(path: Path, name: str, content: Path) -> None:
+    """The file `content` becomes what the section `name` of the object holds. It is written behind all that is there,
+    once, by the system: what a section held before may be smaller than a hundred megabytes that take its place."""
+    data = path.read_bytes()
+    wide = _wide(data, path.name)
+    (header,) = [h for h in _headers(data, wide) if h.name == name]
+    start, size = -(-len(data) // PLACE) * PLACE, os.path.getsize(content)
+    if not wide and start + size >= 1 << 32:
+        raise UserError("the weights do not fit an object of 32 bits", hint="--weights external")
+    with open(path, "r+b", buffering=0) as out, open(content, "rb") as source:
+        out.seek(header.at + (24 if wide else 16))
+        out.write(struct.pack("<QQ" if wide else "<II", start, size))
+        out.seek(start)
+        out.truncate()
+        while os.sendfile(out.fileno(), source.fileno(), None, size):
+            pass

@@ -3,7 +3,7 @@
 
 The partial link leaves hidden symbols global, so two models with equal kernels would collide: they are made local.
 Inputs are linked in the order given under names that do not depend on the cache, so the result does not either. Weights
-may be large: the last step alone writes them.
+may be large: the last step alone writes them, without a tool that would hold them in memory.
 """
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ import os
 from pathlib import Path
 from typing import Mapping, Sequence
 
+from ..errors import UserError
+from . import elf
 from .toolchain import Compiler, host_flags
 from .tools import run_tool
 
@@ -30,5 +32,13 @@ def relocatable(objects: Sequence[Path], out: Path, compiler: Compiler, flags: t
     failure = "the objects cannot be linked into one"
     run_tool([*compiler.command, *abi, "-r", "-nostdlib", "-Wl,--build-id=none,-z,noexecstack", "-o", joined.name,
               "@inputs"], failure, work)
-    put = [f"--update-section={name}={path.resolve()}" for name, path in (contents or {}).items()]
-    run_tool([compiler.objcopy, "--localize-hidden", *put, joined.name, str(out)], failure, work)
+    run_tool([compiler.objcopy, "--localize-hidden", joined.name, str(out)], failure, work)
+    for section, path in (contents or {}).items():
+        _put(out, section, path)
+
+
+def _put(out: Path, section: str, content: Path) -> None:
+    try:
+        elf.put(out, section, content)
+    except OSError as error:
+        raise UserError(f"cannot write: {error.strerror or error}", str(out)) from None
