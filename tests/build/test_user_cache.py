@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs of the build machine are made once a user, not once a model; --cache keeps everything in one folder; builds
-at once make them once or twice and both succeed; what is not used for long goes."""
+at once make them once or twice and both succeed; what is not used for long goes, and the oldest where all are large."""
 import os
 import shutil
 import subprocess
@@ -10,8 +10,9 @@ import time
 from pathlib import Path
 
 from tap import done, equal, note, ok
+from tensor_compile.compile import cache as caches
 from tensor_compile.compile import host_programs, toolchain
-from tensor_compile.compile.cache import UNUSED, Cache
+from tensor_compile.compile.cache import BUSY, UNUSED, Cache
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 TOOL = (sys.executable, str(ROOT / "generator" / "tensor-compile"))
@@ -76,4 +77,24 @@ with tempfile.TemporaryDirectory() as place:
     os.utime(new, (time.time() - UNUSED - 10,) * 2)
     Cache(folder / "build", folder / "user").programs.entry("host", "b" * 40, lambda work: None)
     ok(time.time() - new.stat().st_mtime < 60, "one that is used stays")
+
+    caches.ROOM = 3000
+    grown = folder / "grown"
+    made = {key: Cache(folder / "build", grown).programs.entry(
+        "headers", key * 40, lambda work: (work / "file").write_bytes(bytes(1000)) and None) for key in "abcd"}
+    for age, key in enumerate("dbac"):  # d was used last
+        os.utime(made[key], (time.time() - BUSY - 100 * age - 10,) * 2)
+    Cache(folder / "build", grown).programs.entry("headers", "e" * 40, lambda work: None)
+    equal({key: path.exists() for key, path in made.items()}, {"a": False, "b": True, "c": False, "d": True},
+          "of entries that take more room than there is, those go that were not used for longest")
+    caches.ROOM = 0
+    os.utime(made["b"], (time.time() - BUSY + 60,) * 2)
+    Cache(folder / "build", grown).programs.entry("headers", "f" * 40, lambda work: None)
+    equal((made["b"].exists(), made["d"].exists()), (True, False), "one that a build may be using stays")
+    trimming = Cache(folder / "build", grown).programs
+    assert isinstance(trimming, caches._UserCache)
+    long_ago = made["b"].stat().st_mtime
+    Cache(folder / "build", grown).programs.entry("headers", "b" * 40, lambda work: None)
+    trimming._take_away(made["b"], long_ago)
+    ok(made["b"].exists(), "and one that is used while another build takes old ones away")
 done()

@@ -30,6 +30,8 @@ LISTING = "files.json"  # of an entry
 UNLOCKED = 60           # seconds in which a temporary folder is usually locked by its maker
 TRIES = 8               # to make a temporary folder that others do not take away
 UNUSED = 60 * 86400     # seconds after which a user's cache gives up an entry that no build has used
+ROOM = 1 << 30          # bytes of a kind beyond which it gives up those that were not used for longest,
+BUSY = 2 * 3600         # but none that a build has used within so many seconds: it may be at work still
 RECORDS = (".", "builds", "compilers")
 LEFT = 3600             # seconds after which a half-written record is of a build that was killed
 
@@ -116,9 +118,7 @@ class Cache:
     def _store(self, made: Path, final: Path, work: Path) -> None:
         """Renames what was made into its place, from which a damaged entry goes. Builds take turns: none takes away
         what another one has stored meanwhile. Where that is whole, it stays: it is the same."""
-        with open(self.root / "lock", "w", encoding="utf-8") as turn:
-            with suppress(OSError):  # a file system without locks
-                fcntl.flock(turn, fcntl.LOCK_EX)
+        with self._turn():
             if os.path.lexists(final):
                 if _is_whole(final):
                     return
@@ -128,6 +128,14 @@ class Cache:
             except OSError:
                 if not _is_whole(final):  # otherwise a build that takes no turns with this one was first
                     raise
+
+    @contextmanager
+    def _turn(self) -> Iterator[None]:
+        """While no other build gives an entry its name or takes it."""
+        with open(self.root / "lock", "w", encoding="utf-8") as turn:
+            with suppress(OSError):  # a file system without locks
+                fcntl.flock(turn, fcntl.LOCK_EX)
+            yield
 
     @contextmanager
     def scratch(self) -> Iterator[str]:
@@ -141,21 +149,36 @@ class Cache:
 
 
 class _UserCache(Cache):
-    """The one of all builds of a user. It grows with every version of a compiler: what is not used for long goes."""
+    """The one of all builds of a user. It grows with every version of a compiler and of this tool: where an entry is
+    made, those that were not used for long go."""
 
     def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
-        final = super().entry(kind, key, make)
-        with suppress(OSError):
-            os.utime(final)
-        return final
+        with suppress(OSError), self._turn():  # one that another build would take away now is used, or gone
+            os.utime(self._place(kind, key))
+        return super().entry(kind, key, make)
 
     def _make(self, kind: str) -> Path:
         folder = super()._make(kind)
-        for path in folder.glob("[0-9a-f]*"):
-            with suppress(OSError):
-                if time.time() - path.stat().st_mtime > UNUSED:
-                    shutil.rmtree(path, ignore_errors=True)
+        with suppress(OSError, UserError):  # what is left takes room only
+            self._trim(folder)
         return folder
+
+    def _trim(self, folder: Path) -> None:
+        """Takes away what was not used for long, and of what is left the oldest where all are larger than ROOM."""
+        entries = [(path.stat().st_mtime, path) for path in folder.glob("[0-9a-f]*")]
+        room = ROOM
+        for used, path in sorted(entries, reverse=True):
+            room -= sum(file.stat().st_size for file in path.iterdir())
+            if time.time() - used > (UNUSED if room >= 0 else BUSY):
+                self._take_away(path, used)
+
+    def _take_away(self, path: Path, used: float) -> None:
+        """The entry, unless a build has used it since; `used`: when it was used last."""
+        with _temporary(path.parent, "run-") as work:
+            with self._turn():
+                if path.stat().st_mtime > used:
+                    return
+                os.rename(path, work / "entry")
 
 
 def user_folder() -> Path | None:
