@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flags of the host reach a kernel, what compilers are, and that equal sources give equal objects."""
+import os
 import shutil
 import subprocess
 import tempfile
@@ -129,6 +130,10 @@ with tempfile.TemporaryDirectory() as folder:
         taken = Path(folder) / f"{command}.taken"
         subprocess.run([found.objcopy, "-O", "binary", "--only-section=.rodata.held", results[0], taken], check=True)
         equal(taken.read_bytes(), payload.read_bytes(), f"{command}: a section holds the file put in its place")
+        if arch == "arm":
+            os.truncate(payload, 1 << 32)
+            raises(UserError, lambda: elf.put(results[1], ".rodata.held", payload),
+                   "the weights do not fit an object of 32 bits", "4 GiB of weights")
         ok(elf.read(results[0]).size("code") > 0 and made[0].stack is not None, f"{command}: code and stack are known")
 for lines, hinted in (((Line("f batch1", 100), Line("f generic", 2000)), True), ((Line("f generic", 2000),), False)):
     try:
