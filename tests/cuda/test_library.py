@@ -10,15 +10,14 @@ import os
 import struct
 import subprocess
 import tempfile
-from argparse import Namespace
 from pathlib import Path
 
 import emulation
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import cli
-from tensor_compile.cli import tune_command
-from tensor_compile.compile import lock as locks, record, tune_cuda
+from tensor_compile.compile import lock as locks, record, tune_cuda, tune_model
+from tensor_compile.compile.tune import Result
 from tensor_compile.errors import UserError
 from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
 from tensor_compile.loops import library_products, schedule_cuda
@@ -154,8 +153,8 @@ with tempfile.TemporaryDirectory() as place:
 
     # -- tune: the plain kernels, ours and the library's
     (asked,) = [o for o in record.builds(cache) if o.object == str(folder / "first" / "products.o")]
-    plan, _, _, target, _ = tune_command._planned(asked)
-    found = tune_cuda.kernels(plan)
+    of = tune_model.planned(asked)
+    target, found = of.target, tune_cuda.kernels(of.plan)
     products = [library_product(kernel, "bf16") for kernel in found]
     equal([p and (p.rows, p.columns, p.terms, p.function, p.bias is not None, p.added is not None) for p in products],
           [None, (24, 32, 32, "relu", True, True), (24, 64, 32, "gelu", True, False),
@@ -173,15 +172,18 @@ with tempfile.TemporaryDirectory() as place:
     without.mkdir()
     (without / driver.name).symlink_to(driver)
     (without / library).touch()    # which is no library, and stands in front of one that this machine may have
-    how = Namespace(again=False, diff=False, rounds=6, jobs=2, count="time", exe_wrapper=())
+    how = tune_model.Request(False, True, 6, "time", (), (), 2)
+
+    def search() -> Result:
+        return tune_model.search(asked, how, tune_model.Clock(None), lambda line: print(f"{asked.shown}: {line}"))
     path, os.environ["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"], str(without)
-    raises(UserError, lambda: tune_command._measured(asked, how, None),
+    raises(UserError, search,
            f"no library to measure: {library}: not found", "no library to tune")
     ok(not lock.exists(), "and no lock")
     os.environ["LD_LIBRARY_PATH"] = path
     with contextlib.redirect_stdout(io.StringIO()) as told:
-        result = tune_command._measured(asked, how, None)
-        again = tune_command._measured(asked, how, None)
+        result = search()
+        again = search()
     ok(told.getvalue().startswith(f"{MODEL}: Fake GPU, of 2 processors"), "what was measured on is told")
     entries = locks.read(lock)
     equal((len(result.timed), result.wrong), (3, []), "tune measures what the library can compute")

@@ -18,8 +18,7 @@ sys.path.insert(0, str(ROOT / "tests" / "kernels"))
 import cases as forms
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import target as targets
-from tensor_compile.cli import tune_command
-from tensor_compile.compile import cuda_target, lock as locks, toolchain, tune_cuda
+from tensor_compile.compile import cuda_target, lock as locks, toolchain, tune_cuda, tune_model
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock_cuda import ShapeTuning, key_of
 from tensor_compile.compile.tune import Result, Telling
@@ -32,7 +31,8 @@ from tensor_compile.loops.schedule_cuda import shape_name
 from tensor_compile.symbolic import sym
 
 tune_cuda.MOST = 2
-raises(UsageError, lambda: tune_command._measured(Namespace(backend="cuda"), Namespace(count="cycles"), None),
+raises(UsageError, lambda: tune_model.search(Namespace(backend="cuda"), Namespace(count="cycles"),
+                                             tune_model.Clock(None), note),
        "kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them", "cycles of a GPU")
 TOOLKIT = "nvcc 13.0"
 cxx = emulation.compiler()
