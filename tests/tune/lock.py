@@ -131,6 +131,13 @@ def model() -> None:
             ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, replace(TARGET)),
                f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
     equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).mr, 1, "cost model: one row for a vector")
+    equal(table.choose(matmul(3, 64, 4097, 0, 3, bias=False), "avx512", TARGET).mr, 3,
+          "cost model: a decoder's values, of which a team shares panels, are read once for all rows of a head")
+    for keys in (2048, 8192):
+        scores = matmul(64, keys, 64, 16, 12, bias=False)
+        scores = replace(scores, params=tuple(replace(p, kind="temp") if p.name == "b" else p for p in scores.params))
+        equal(table.choose(scores, "avx512", TARGET).prefetch, keys == 8192,
+              f"cost model: panels of {keys} keys are fetched ahead where they come from behind the second cache")
     for rows, columns, terms, far in ((3136, 256, 64, True), (784, 512, 128, True), (196, 64, 64, False)):
         mc = table.choose(matmul(rows, columns, terms), "avx512", TARGET).mc
         ok(0 < 4 * mc * columns <= TARGET.l2 // 8 if far else mc == 0,

@@ -22,7 +22,7 @@ from .candidate_table import PANEL, Candidate, candidates, micro_pointers, regis
     tile_step_cycles
 from .in_registers import own_columns, stands_alone
 from .product_forms import form
-from .schedule_tiles import Band, tiles
+from .schedule_tiles import Band, by_panels, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
@@ -101,15 +101,18 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
             continue
         for own in ("memory", "registers"):
             plain = Schedule(isa, access.product.name, tile.rows, tile.columns, epilogue=own,
-                             prefetch=constant and _waits(access, tile))
+                             prefetch=_waits(access, tile, target, constant))
             yield plain
             yield replace(plain, mc=_near_rows(access, tile, target))
             yield replace(plain, mc=_near_results(access, tile, target))
         yield from _copying(access, tile, target, constant)
 
 
-def _waits(access: Access, tile: Candidate) -> bool:
-    """Panels that are read the first time are waited for, and there are tiles before that can fetch them."""
+def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> bool:
+    """Panels that are read the first time are waited for, and there are tiles before that can fetch them. Those that
+    the program itself packs are near, unless a batch of them is more than the second cache."""
+    if not (constant or _second_bytes(access, 4) > target.l2 > 0):
+        return False
     several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
         and not (access.columns.is_const and access.columns.value <= tile.columns)
     return several and instruction_set(tile.isa).lanes > 1 and not access.in_place
@@ -117,7 +120,8 @@ def _waits(access: Access, tile: Candidate) -> bool:
 
 def _copying(access: Access, tile: Candidate, target: Target, constant: bool) -> Iterator[Schedule]:
     """Blocks of terms whose panels fit half of the second cache, with and without copies. constant: b is."""
-    plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns, prefetch=constant and _waits(access, tile))
+    plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns,
+                     prefetch=_waits(access, tile, target, constant))
     most = max(1, size(access.terms))
     cache = target.l2 // 4 if target.l2 else target.l1d // 2
     room = max(64, cache // (4 * tile.columns * access.sums) // 64 * 64)
@@ -233,6 +237,8 @@ class _Model:
         self.isa = instruction_set(schedule.isa)
         self.form = form(schedule.dtype, schedule.isa)
         self.tiles = tiles(access, schedule)
+        # panels, not tiles, are what a team shares; of constant ones a tile more or less is little of a thread's part
+        self.panels = access.in_place and by_panels(access, schedule)
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
         single = access.rows.is_const and access.rows.value <= schedule.mr   # tile of rows: it reads no panel again
         self.block = min(self.k, schedule.kc) if schedule.kc and not single else self.k
@@ -351,7 +357,7 @@ class _Model:
         for count, band in ((full, self.tiles.full), (1, self.tiles.rests.get(rest))):
             if count and band is not None:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
-                items += count * -(-self.n // band.columns)
+                items += count * -(-self.n // (self.tiles.unit if self.panels else band.columns))
         total += self.copies(m) + self.stores(m)
         team = min(self.target.threads, TEAM)
         shared = max(1, self.batches * items * self.parts)
