@@ -76,7 +76,7 @@ with tempfile.TemporaryDirectory() as name:
     other.mkdir()
     for file in ("model.c", "digits.safetensors"):
         shutil.copy(root / file, other)
-    works(run([*TOOL, "build", "model.c", "-o", "deep/er", "--cache", "c", "--emit", "c", *NATIVE], cwd=other),
+    works(run([*TOOL, "build", "model.c", "-o", "deep/er", "--build-cache", "c", "--emit", "c", *NATIVE], cwd=other),
           "elsewhere")
     equal({f: (other / "deep" / "er" / f).read_bytes() for f in listed},
           {f: (root / "sources" / f).read_bytes() for f in listed}, "sources do not depend on where they are made")

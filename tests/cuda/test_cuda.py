@@ -36,7 +36,7 @@ def refused(words: list, message: str, name: str, command: str = "build", code: 
 
 def build(model: Path, out: Path, *more: str, cache: Path) -> Path:
     """The object, with its kernels' sources in out/keep."""
-    emulation.run([*TOOL, "build", model, "-o", out, "--cache", cache, "--keep", out / "keep", "-j", "2", *more])
+    emulation.run([*TOOL, "build", model, "-o", out, "--build-cache", cache, "--keep", out / "keep", "-j", "2", *more])
     return out / f"{model.stem}.o"
 
 

@@ -87,17 +87,17 @@ def main() -> None:
                     name = f"{schedule.name} {form}"
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text,
-                                      flags))
+                                      flags, kernel=True))
             if isa == "avx512":   # rows of two sizes that lie evenly apart: one pointer, also beside those of fetches
                 rows = Schedule(isa, "f32", 8, 48, epilogue="registers", prefetch=True)
                 name = f"{rows.name} rows of two sizes"
                 isa_of[name] = isa
                 units.append(Unit(name.replace(" ", "_"), emit_contraction(
-                    convolution(1, 384, 8, 16, 384, (1, 1)), [rows], "kernel").text, flags))
+                    convolution(1, 384, 8, 16, 384, (1, 1)), [rows], "kernel").text, flags, kernel=True))
             library = [Micro(isa, c.rows, c.columns, steps) for c in floats for steps in (False, True)
                        if micro_pointers(c.rows, c.columns, steps) <= table.instruction_set(isa).pointers]
             isa_of[f"library {isa}"] = isa
-            units.append(Unit(f"library_{isa}", micro.library(library, isa), flags))
+            units.append(Unit(f"library_{isa}", micro.library(library, isa), flags, kernel=True))
         for (name, isa), built in zip(isa_of.items(), compile_units(units, compiler, cache, None), strict=True):
             tiles = {n.removeprefix("tck_micro_f32_"): body for n, body in functions(built.path, arch).items()
                      if re.match(r"tile_\d|tck_micro_", n) and ".cold" not in n}

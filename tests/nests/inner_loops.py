@@ -55,7 +55,8 @@ def main() -> None:
             flags = toolchain.kernel_flags(compiler, isa, target.flags, (), arch)
             for name, kernel in kernels.items():
                 names.append((isa, name))
-                units.append(Unit(re.sub(r"\W", "_", f"{name} {isa}"), emit_kernel(kernel, isa).text, flags))
+                units.append(Unit(re.sub(r"\W", "_", f"{name} {isa}"), emit_kernel(kernel, isa).text, flags,
+                                  kernel=True))
         for (isa, name), built in zip(names, compile_units(units, compiler, cache, None), strict=True):
             for symbol, body in functions(built.path, arch).items():
                 ok(symbol.startswith("tck_"), f"{isa}: {name}: {symbol} is the kernel, all else is inlined")
