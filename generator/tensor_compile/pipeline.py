@@ -2,7 +2,7 @@
 """Graph text -> the plan of a model: every pass, those of the graph and those of the loops, in one list."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Callable, Iterable, Mapping, Protocol
 
@@ -39,6 +39,7 @@ from .loops.schedule import schedule
 from .loops.shorten import shorten
 from .loops.variant_form import VariantForm
 from .loops.verify_loops import verify as verify_loops
+from .records import dataclass
 from .symbolic import Expr
 from .target import Target
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import tomllib
 from typing import Any
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from pathlib import Path
 
 from .errors import OptionError, UserError, closest
 from .instruction_sets import by_architecture, instruction_set
+from .records import dataclass
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
 ARCHITECTURES = {**by_architecture(),

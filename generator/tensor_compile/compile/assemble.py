@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from pathlib import Path
 from typing import Iterator
 
@@ -17,6 +17,7 @@ from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
 from ..loops.loop_ir import ModelPlan
 from ..pipeline import ChooseForm
+from ..records import dataclass
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, runtime_stack, \
     toolchain
 from .backends import Sources

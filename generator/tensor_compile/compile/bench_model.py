@@ -3,11 +3,11 @@
 level of cache that a kernel's bytes fit."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 from xml.sax.saxutils import escape
 
+from ..records import dataclass
 from . import costs, files, machine, profile_model
 from .assemble import Made
 from .cache import Cache

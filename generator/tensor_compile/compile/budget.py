@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Sequence, TYPE_CHECKING
 
 from ..emit.memory import memory
 from ..emit.micro import LIBRARY
 from ..errors import UserError
+from ..records import dataclass
 from . import by_layer
 from .by_layer import Layer
 from .pack import sources_of

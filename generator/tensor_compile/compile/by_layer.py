@@ -3,7 +3,6 @@
 runs, at the dims' upper ends (tensors that live then, and scratch of the largest team), and whose each kernel is."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Mapping, TYPE_CHECKING
 
 from ..emit.cwriter import largest
@@ -12,6 +11,7 @@ from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, leaves, Program
 from ..loops.plan import Lives
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..target import Target
 
 if TYPE_CHECKING:

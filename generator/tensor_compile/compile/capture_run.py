@@ -14,11 +14,11 @@ import signal
 import subprocess
 import sys
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
 from ..errors import Reported, UserError
+from ..records import dataclass
 from . import depfile, files, host_programs
 from .cache import Cache
 from .record import Inputs

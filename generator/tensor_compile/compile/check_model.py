@@ -6,7 +6,7 @@ and compares.
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice, product
 from pathlib import Path
 from typing import Mapping, Sequence
@@ -20,6 +20,7 @@ from ..graph.verify import callees_of
 from ..loops.loop_ir import FunctionPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
+from ..records import dataclass
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program
 from .assemble import Made, Planned

@@ -3,7 +3,6 @@
 in the model that it comes from."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Iterator, Mapping
 
 from ..emit.work import kernel_work
@@ -11,6 +10,7 @@ from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Element, FunctionPlan, Loop, Step, Tiles, Variant, bodies
 from ..loops.scalars import extent, first
 from ..loops.traffic import traffic
+from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
 from .assemble import Made

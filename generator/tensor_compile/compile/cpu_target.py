@@ -3,7 +3,7 @@
 sets."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Callable, Hashable
 
 from ..emit.identity import identity
@@ -14,6 +14,7 @@ from ..emit.shared import Shared, shared
 from ..errors import UserError
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel, ModelPlan
+from ..records import dataclass
 from . import compiled_for, objects, toolchain
 from .backends import Sources
 from .cache import Cache

@@ -7,7 +7,7 @@ import functools
 import re
 import shutil
 import subprocess
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
@@ -20,6 +20,7 @@ from ..emit.weights import embedding
 from ..errors import UserError
 from ..loops import schedule_cuda
 from ..loops.loop_ir import ModelPlan
+from ..records import dataclass
 from . import elf, files, objects, toolchain
 from .backends import Sources
 from .cache import Cache

@@ -5,7 +5,7 @@ team."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Iterator, Sequence
 
 from ..emit import candidates as table
@@ -14,6 +14,7 @@ from ..emit.key import order_key, split_key
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, leaves, ModelPlan, regions, Tiles
 from ..loops.orders import choice_name, Offer
+from ..records import dataclass
 from ..target import Target
 
 USUAL = "usual"      # as without a line

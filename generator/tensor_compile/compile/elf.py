@@ -5,10 +5,10 @@ from __future__ import annotations
 
 import os
 import struct
-from dataclasses import dataclass
 from pathlib import Path
 
 from ..errors import UserError
+from ..records import dataclass
 
 SHT_SYMTAB, SHT_NOBITS = 2, 8
 SHF_WRITE, SHF_ALLOC, SHF_EXEC = 1, 2, 4

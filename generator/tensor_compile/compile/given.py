@@ -2,7 +2,6 @@
 """The user's own tensors for a function: files of inputs and expected outputs, their names, and the sizes they tell."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterable, Mapping
 
@@ -10,6 +9,7 @@ from ..errors import OptionError, UserError, closest
 from ..graph.ir import Guard
 from ..loops.loop_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from . import tensor_files
 from .tensor_files import Tensor

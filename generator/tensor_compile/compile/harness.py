@@ -3,7 +3,7 @@
 one instruction set's processors, to be run here, on a board or under an emulator."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Mapping, Sequence
 
@@ -16,6 +16,7 @@ from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..symbolic import Sym
 from . import counting
 from .cache import Cache

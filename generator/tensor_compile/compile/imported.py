@@ -4,11 +4,11 @@ where there is such a model: every command asks whether there is."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import OptionError, UserError
+from ..records import dataclass
 from . import files
 from .cache import Cache
 from .options import Recording

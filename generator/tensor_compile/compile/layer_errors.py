@@ -4,8 +4,10 @@ largest difference."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Sequence
+
+from ..records import dataclass
 
 
 @dataclass(slots=True)

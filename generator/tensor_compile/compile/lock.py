@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Mapping
 
@@ -42,6 +42,7 @@ from ..loops.loop_ir import Computation, Contraction, ContractionKernel, Element
 from ..loops.orders import Choice, choice_name, Group, Offer
 from ..loops.scalar_ir import Buffer
 from ..loops.variant_form import VariantForm
+from ..records import dataclass
 from . import decisions, files
 from .decisions import Decision
 from .host_programs import TEMPLATES

@@ -9,7 +9,7 @@ toolkit is stale: it is not used."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Callable
 
@@ -18,6 +18,7 @@ from ..emit.key import shape_key
 from ..loops import schedule_cuda
 from ..loops.library_products import algorithm, library_product
 from ..loops.schedule_cuda import Shape
+from ..records import dataclass
 from ..target import Target
 from . import lock as locks
 from .lock import Entry, Finding

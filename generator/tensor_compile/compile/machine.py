@@ -5,12 +5,12 @@ from __future__ import annotations
 
 import re
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import UserError
 from ..instruction_sets import instruction_set
+from ..records import dataclass
 from ..target import Target
 from . import files, host_programs
 from .cache import Cache

@@ -11,13 +11,13 @@ import sys
 import tempfile
 import time
 from contextlib import redirect_stderr
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Sequence
 
 from ..errors import Reported, UserError
 from ..graph.text import parse_module
 from ..minify.reduce import Reducer
+from ..records import dataclass
 from . import capture_run, files, recording
 from .cache import Cache, user_folder
 from .host_programs import GENERATOR

@@ -4,11 +4,11 @@ user's own functions, and tc-data, which makes, compares and shows tensors. All 
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import UserError
+from ..records import dataclass
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made, Planned
 from .cache import Cache

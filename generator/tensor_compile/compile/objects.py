@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Callable, Sequence
 
+from ..records import dataclass
 from . import elf, files, precompiled
 from .cache import Cache
 from .host_programs import ROOT, TEMPLATES

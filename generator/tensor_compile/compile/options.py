@@ -5,9 +5,10 @@ Options has a part for each reader. A stage says by its parameter which part it 
 from __future__ import annotations
 
 import json
-from dataclasses import KW_ONLY, asdict, dataclass, field, fields
+from dataclasses import KW_ONLY, asdict, field, fields
 from pathlib import Path
 
+from ..records import dataclass
 from .cache import Cache
 
 

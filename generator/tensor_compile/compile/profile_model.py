@@ -6,12 +6,13 @@ from __future__ import annotations
 import json
 import statistics
 from collections import defaultdict
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan, Variant
+from ..records import dataclass
 from . import assemble, check_model, costs, files, model_program, processor, run_model
 from .assemble import Made
 from .cache import Cache

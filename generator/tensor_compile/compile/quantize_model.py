@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Mapping
 
@@ -21,6 +21,7 @@ from ..loops.loop_ir import FunctionPlan
 from ..quantize import layers, observe, source, states, weights
 from ..quantize.layers import Found, Layer
 from ..quantize.observe import Range
+from ..records import dataclass
 from . import assemble, check_model, files, host_programs, model_program, recording, tensor_files
 from .cache import Cache
 from .callers import CompiledCaller, InterpretedCaller

@@ -2,12 +2,13 @@
 """`run`: one call of a model with the user's tensors."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Mapping
 
 from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan
+from ..records import dataclass
 from . import assemble, check_model, files, given, model_program, processor, tensor_files
 from .assemble import Made
 from .given import Given

@@ -2,13 +2,14 @@
 """Samples of a model's inputs in files, one behind the other along the first axis, as calls of the model."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import UserError
 from ..loops.loop_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..symbolic import Sym
 from . import given, tensor_files
 from .given import Given

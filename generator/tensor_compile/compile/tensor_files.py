@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import Iterator, Mapping, Sequence
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from . import files
 
 NAMES = {d.file: d.name for d in DTYPES.values()}   # of dtypes, by those of files

@@ -11,12 +11,13 @@ import os
 import re
 import shutil
 import subprocess
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 
 from ..errors import UserError
 from ..instruction_sets import instruction_set
+from ..records import dataclass
 from . import files
 from .cache import recall, remember
 

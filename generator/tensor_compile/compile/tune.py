@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Protocol, Sequence
 
@@ -25,6 +25,7 @@ from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
 from ..loops.scalars import last
+from ..records import dataclass
 from ..symbolic import Sym, sym
 from ..symbolic.typical import typical
 from ..target import Target

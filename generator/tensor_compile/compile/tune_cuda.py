@@ -8,7 +8,7 @@ kernel of the reference, and times it by the GPU's events, with constants that a
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
@@ -24,6 +24,7 @@ from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPl
 from ..loops.schedule_cuda import Shape, shape_name
 from ..loops.schedule_half import MULTIPROCESSORS
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
 from . import cuda_target, files, lock as locks

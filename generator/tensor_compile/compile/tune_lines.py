@@ -11,13 +11,14 @@ from __future__ import annotations
 
 import os
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ..emit.identity import identity
 from ..loops.accesses import read, written
 from ..loops.loop_ir import FunctionPlan, Program, Step, Variant
+from ..records import dataclass
 from ..target import Target
 from . import assemble, lock as locks, processor
 from .decisions import Decision

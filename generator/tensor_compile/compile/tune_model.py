@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Callable, Iterable, Iterator, Sequence
 
@@ -13,6 +13,7 @@ from ..emit.key import split_key
 from ..errors import UsageError
 from ..loops.accesses import written
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan, Step
+from ..records import dataclass
 from ..target import Target
 from . import assemble, counting, cuda_target, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
     tune_variants

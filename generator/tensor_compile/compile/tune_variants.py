@@ -7,7 +7,7 @@ unless another one is more than 3 % faster. Variants whose sizes are not all kno
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Iterator
 
@@ -17,6 +17,7 @@ from ..errors import UserError
 from ..graph.ir import Function
 from ..loops.loop_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
 from ..loops.variant_form import VariantForm, parse
+from ..records import dataclass
 from ..target import Target
 from . import assemble, check_model, lock as locks, model_program, processor, profile_model, run_model, tensor_files
 from .assemble import Made

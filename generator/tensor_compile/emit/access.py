@@ -5,12 +5,12 @@ Rows are the points of `m`, columns those of `n`, terms those of `k`, each flatt
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ..loops.loop_ir import ContractionKernel
 from ..loops.products import Product
 from ..loops.scalar_ir import Buffer, Load
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, const, is_nonnegative, product, sym, wrap
 from .scalar import extent
 

@@ -6,9 +6,9 @@ in odd ones. Rows are reached from few pointers by the offsets that a load takes
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..loops.byte_vectors import QUAD, VECTOR
+from ..records import dataclass
 
 REACH, BYTE_REACH = 508, 127   # offsets of loads by words, and by bytes
 UNROLLED = 8                   # vectors of terms up to which there is no loop

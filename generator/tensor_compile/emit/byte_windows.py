@@ -8,12 +8,12 @@ integers wrap, so their order changes no bit. What is rounded to 8 bits behind i
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Callable
 
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import LoopNestKernel, Store
 from ..loops.scalar_ir import Buffer, Load, Reduction, Scalar
+from ..records import dataclass
 from ..symbolic import Expr, Sym, const, product, sym
 from .halves import is_of
 from .index import c_index

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 
 from ..instruction_sets import WIDE, InstructionSet, instruction_set
+from ..records import dataclass
 from .template import TEMPLATES
 
 PANEL = WIDE          # columns of a panel of vectors

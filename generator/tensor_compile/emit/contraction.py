@@ -7,13 +7,14 @@ is left of the columns by narrower ones; the last panel's missing columns are co
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Sequence
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalar_ir import Load
+from ..records import dataclass
 from ..symbolic import Sym
 from . import in_memory
 from .epilogue import names_of, statements, sum_again

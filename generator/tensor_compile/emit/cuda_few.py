@@ -2,13 +2,14 @@
 """A contraction of few rows as CUDA C, from templates/cuda/contraction_few.cu.in."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from ..loops import schedule_cuda
 from ..loops.few_rows import FewRows, TOGETHER
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, PreparedKernel
 from ..loops.schedule_cuda import Units
+from ..records import dataclass
 from ..symbolic import Expr, Sym, divisor_of, product
 from .contraction import whole
 from .cuda_kernels import emitter, rounded

@@ -10,7 +10,6 @@ load what it stored, and its sums take the same shared memory.
 Where a thread has several points of a phase without sums, it loads what all of them need before it stores anything."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Sequence
 
 from ..graph.dtypes import DTYPES
@@ -19,6 +18,7 @@ from ..loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
 from ..loops.scalar_ir import Apply, Load, Scalar
 from ..loops.schedule_cuda import EXACT, UNROLL, Units, usual
 from ..loops.scalars import identity, walk
+from ..records import dataclass
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .frame import DEVICE

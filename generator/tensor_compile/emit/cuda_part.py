@@ -2,12 +2,12 @@
 """What all forms of contractions as CUDA C have: texts of one contraction of a kernel, and of the kernel itself."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import AbstractSet as Set, Any, Iterable, Sequence
 
 from ..loops import tile_limits
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.scalars import point_number
+from ..records import dataclass
 from ..symbolic import Expr, Sym, product
 from .again import add_again
 from .cuda_kernels import decode, emitter, pointers, positions_header, prologue

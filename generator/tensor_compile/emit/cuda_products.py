@@ -3,13 +3,14 @@
 biases that it puts down in the result's dtype when the model is loaded."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Iterator
 
 from ..graph.dtypes import DTYPES
 from ..loops.library_products import LibraryAlgorithm, LibraryProduct, Matrix, library_product, workspace
 from ..loops.loop_ir import ContractionKernel, Kernel, ModelPlan
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from .cuda_kernels import ISA
 from .kernels import KernelSource, named
 

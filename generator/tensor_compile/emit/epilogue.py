@@ -3,13 +3,13 @@
 sums."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.table import code_of
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Scalar
 from ..loops.scalars import loads, symbols_of
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .access import Access
 from .again import add_again

@@ -2,7 +2,8 @@
 """What the body of a kernel of one element after the other stands in, on the processor and on a device."""
 from __future__ import annotations
 
-from dataclasses import dataclass
+from ..records import dataclass
+
 
 
 @dataclass(frozen=True, slots=True)

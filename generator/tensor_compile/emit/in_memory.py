@@ -9,12 +9,13 @@ rows and terms are walked as the schedule says. Partial sums wait in the thread'
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
+from ..records import dataclass
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
 from .candidate_table import PANEL, TILE

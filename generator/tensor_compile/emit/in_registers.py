@@ -9,12 +9,12 @@ tile computes the positions at the edges, and the last rows: `stands_alone`.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Mapping
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
+from ..records import dataclass
 from ..symbolic import const, Expr, sym, Sym
 from .access import Access, TermLoop
 from .candidate_table import PANEL

@@ -2,13 +2,13 @@
 """The C interface of a model: what its functions, arguments and counters are called. Header and driver read it."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Iterable
 
 from ..errors import UserError
 from ..graph.ir import DimDecl, Guard
 from ..loops.loop_ir import FunctionPlan, ModelPlan
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from .cwriter import identifier, macro
 
 MAX_RANK = 8  # TC_MAX_RANK

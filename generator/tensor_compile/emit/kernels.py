@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Iterable
 
 from ..instruction_sets import instruction_set
 from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
     GroupedContractionKernel
+from ..records import dataclass
 from .byte_products import WordEmitter, emit_byte_product
 from .byte_pairs import PairEmitter
 from .byte_vectors import VectorEmitter

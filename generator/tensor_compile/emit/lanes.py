@@ -3,13 +3,13 @@
 sums of products of bytes. Narrow integers are widened where they are loaded."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Collection, Iterable, Mapping
 
 from ..loops.constant_facts import ConstantFacts
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Load, Scalar
 from ..loops.scalars import own_expressions
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .fixed_point import FixedPointEmitter, by_byte, limited, shift_of, where_negative
 from .halves import high_half, upper_half

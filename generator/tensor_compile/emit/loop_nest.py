@@ -11,7 +11,6 @@ overlap; every row keeps its own order. row_sums.py says what stands around and 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Sequence
 
 from ..graph.dtypes import DTYPES
@@ -22,6 +21,7 @@ from ..loops.plan import bytes_of
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import (Rewriter, bound as bound_in, domain_size, last, is_function, loads, point_number,
                              rewritten, sorts_wide, symbols_of, walk)
+from ..records import dataclass
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage

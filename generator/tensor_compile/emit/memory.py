@@ -6,11 +6,12 @@ barrier the same bytes serve again. In a program with loops or branches every st
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import CheckKernel, Element, leaves, Program, Slot, Step, Tiles
 from ..loops.scalar_ir import Buffer
+from ..records import dataclass
 from ..symbolic import Expr
 from .cwriter import largest
 

@@ -12,13 +12,13 @@ bytes, then the words that kind 1 multiplies, then 16 bits each of bytes 0 and 2
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.products import Product, by_name
 from ..loops.sorted_words import multiplied_by
+from ..records import dataclass
 from .candidate_table import TILE
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")

@@ -7,10 +7,10 @@ terms outermost. The loop starts lane 0 at term 0, so lane l holds the terms l, 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..loops.loop_ir import RowReduce
 from ..loops.scalars import domain_size, identity
+from ..records import dataclass
 from ..symbolic import Sym
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, constant, indent, splat

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import struct
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
@@ -21,6 +21,7 @@ from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from ..loops.scalars import own_expressions, walk
+from ..records import dataclass
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .halves import high_half, upper_half
 from .quantized import limits, quantized

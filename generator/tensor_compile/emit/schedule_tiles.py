@@ -7,10 +7,10 @@ has few heights and widths: rows that are computed and are none cost time, each 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
+from ..records import dataclass
 from ..symbolic import Expr
 from .access import Access
 from .candidate_table import PANEL, TILE, micro_pointers, registers_needed, step_cycles

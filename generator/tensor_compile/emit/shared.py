@@ -12,12 +12,13 @@ other offsets and steps: its addresses are computed outside of the innermost loo
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd
 from typing import Any, Hashable, Iterable, Mapping, Sequence
 
 from ..loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel
 from ..loops.scalar_ir import Buffer, InBounds, Reduction, Scalar
+from ..records import dataclass
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym, ZERO, floordiv, product, sym, wrap
 from .identity import Walk, fields_of, storage
 

@@ -13,10 +13,11 @@ place where it stands. An unknown name is an error, and so is a directive withou
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, Mapping, Union
+
+from ..records import dataclass
 
 TEMPLATES = Path(__file__).resolve().parents[3] / "templates"
 _NAME = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")

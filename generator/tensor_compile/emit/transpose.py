@@ -8,11 +8,11 @@ loop nest moves 16 x 16 elements at a time through registers (tc_transpose.h) in
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..loops.loop_ir import LoopNestKernel, Store
 from ..loops.scalar_ir import Buffer, Load
 from ..loops.scalars import extent
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO
 
 SIDE = 16

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import itertools
 from typing import Sequence
-from dataclasses import dataclass
 
 from ..instruction_sets import InstructionSet
 from ..loops.loop_ir import LoopNestKernel, Store
 from ..loops.scalar_ir import Const, Reduction
 from ..loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
+from ..records import dataclass
 from ..symbolic import Expr, Sym, const, is_nonnegative
 from .reduction import POSITIONS, term
 from .scalar import V_TYPE, ScalarEmitter, constant, extent, splat

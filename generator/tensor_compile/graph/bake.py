@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from ..records import dataclass
 from ..symbolic import product, wrap
 from .channels import Analysis, Channels, NAME
 from .infer import Context

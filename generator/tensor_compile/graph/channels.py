@@ -13,9 +13,10 @@ zero among the channels that are kept.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Iterable
 
+from ..records import dataclass
 from ..symbolic import Expr, product, wrap
 from .dtypes import DTYPES
 from .fold import is_constant

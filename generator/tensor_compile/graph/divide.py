@@ -11,9 +11,10 @@ anything else reads it, where two slices overlap and where parts are narrow or t
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..records import dataclass
 from ..symbolic import Expr, exact_div, product, wrap
 from .infer import Context
 from .ir import Function, Node, TensorType, Value

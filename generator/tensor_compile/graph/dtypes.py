@@ -6,8 +6,9 @@ Values are bit patterns everywhere in Python; those that rules and emission need
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..records import dataclass
 
 KINDS = ("float", "signed", "unsigned", "bool")
 

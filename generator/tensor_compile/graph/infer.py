@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Sequence
 
+from ..records import dataclass
 from ..symbolic import ONE, Expr, exact_div, floordiv
 from .dtypes import DTYPES, FLOATS, INDICES, INTEGERS, NUMBERS
 from .errors import IrError

@@ -9,9 +9,10 @@ shared by their content.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..records import dataclass
 from .errors import IrError
 from .ir import Function, Guard, Loc, Module, Node, Value
 from .rewrite import Values

@@ -3,9 +3,10 @@
 own."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, product
 
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .absorb import absorb
 from .control import control

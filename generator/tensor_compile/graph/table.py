@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from pathlib import Path
+
+from ..records import dataclass
 
 KINDS = ("dims", "ints", "int", "word", "name", "bits", "graph")
 

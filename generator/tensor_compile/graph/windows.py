@@ -8,9 +8,9 @@ weights that are not finite, and looks for them in the graph as it was before. T
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from ..records import dataclass
 from ..symbolic import Expr, wrap
 from .infer import Context
 from .ir import Function, Node, Value

@@ -14,10 +14,10 @@ alone decides, so every target has the same sums.
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Callable, Mapping, Protocol, Sequence, TypeVar
 
+from ..records import dataclass
 from ..symbolic import Expr, wrap
 from .absorb import constants
 from .infer import Context

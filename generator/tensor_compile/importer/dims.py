@@ -6,10 +6,10 @@ A size is a symbolic.Expr. Dims are declared once a model, by tc_dynamic, and ar
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Iterable, Mapping, Sequence
 
 from ..errors import UserError, closest
+from ..records import dataclass
 from ..symbolic import Atom, Expr, Extremum, IntLike, Sym, equal, floordiv, product, sym, wrap
 
 DEFAULT_HIGH = 4096  # the upper end of a dim of which the model says nothing

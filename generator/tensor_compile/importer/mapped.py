@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import mmap
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator
 
 from ..errors import UserError
+from ..records import dataclass
 
 BLOCK = 1 << 20    # bytes that are copied at once
 

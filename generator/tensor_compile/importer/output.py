@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Iterator, Sequence
 
 from ..errors import UserError
+from ..records import dataclass
 from .program import Program, without_dead
 from .scopes import part
 from .source import Writer, comment_text, numbered

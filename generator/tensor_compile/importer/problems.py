@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Sequence
 
 from ..errors import UserError
+from ..records import dataclass
 
 
 class Malformed(Exception):

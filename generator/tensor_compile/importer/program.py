@@ -7,9 +7,10 @@ that scopes.py can move statements into functions and source.py can name variabl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Iterable, Iterator
 
+from ..records import dataclass
 from .dims import Dims, Shape
 from .values import MARK, Data, Element, Value
 

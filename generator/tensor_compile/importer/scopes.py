@@ -9,9 +9,10 @@ other, each on what the one before gave, are a loop.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Callable, Sequence
 
+from ..records import dataclass
 from . import dims as sizes
 from .program import Origin, Program, Statement, substitute, values_of
 from .values import Value

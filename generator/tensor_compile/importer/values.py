@@ -9,9 +9,10 @@ from __future__ import annotations
 import itertools
 import math
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Callable, Iterator, Protocol, Sequence, Union
 
+from ..records import dataclass
 from ..symbolic import Expr, wrap
 from .dims import Shape, constants
 

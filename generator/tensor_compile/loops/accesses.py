@@ -3,9 +3,10 @@
 share."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Callable, Iterable, Iterator
 
+from ..records import dataclass
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, \
     leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
 from .disjoint import apart

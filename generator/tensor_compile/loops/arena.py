@@ -10,9 +10,9 @@ offset is the largest end of the slots below it, an expression that holds for al
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Callable, Iterable, Mapping, Sequence
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .loop_ir import Arena, Slot
 

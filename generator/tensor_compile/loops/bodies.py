@@ -6,11 +6,12 @@ nothing else that changes is computed before the loop.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Values
 from ..graph.table import PRIMITIVES
+from ..records import dataclass
 
 class LoweringError(Exception):
     """What the loop IR cannot express; a bug of a pass or an unsupported primitive, with the node's location."""

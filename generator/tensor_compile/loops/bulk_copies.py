@@ -4,8 +4,8 @@ of neighbouring terms, at equal distances. The host describes each of them to th
 for a piece, swizzled as wgmma wants it, with zeros outside."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, divisor_of
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load

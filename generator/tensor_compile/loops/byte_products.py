@@ -14,10 +14,11 @@ operand's place (`overwrites`).
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Callable
 
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from ..symbolic import ZERO, Expr, Sym, wrap
 from .constant_facts import ConstantFacts
 from .fused import Fused

@@ -2,11 +2,11 @@
 """What products of bytes (byte_products.py) have in scratch where they are computed by vectors of 16 bytes."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import Callable, Iterable, Iterator, TypeVar
 
 from ..instruction_sets import instruction_set
+from ..records import dataclass
 from ..symbolic import Expr
 from .byte_products import Channels, Columns, Form, pair_words, Row
 from .scalars import extent

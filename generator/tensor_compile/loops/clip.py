@@ -15,9 +15,10 @@ result. Of a block of rows that ends before row c the columns from c on are not 
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Callable, Mapping, TypeVar
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, sym, wrap
 from .kernel_interface import Buffers, changed, loop_nest
 from .loop_ir import ContractionKernel, Element, LoopNestKernel, Phase, Store

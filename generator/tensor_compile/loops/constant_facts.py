@@ -3,9 +3,9 @@
 rounded_twice), and what kernels of bytes need fewer instructions for."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..graph.ir import Function, Node, Value
+from ..records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..records import dataclass
 
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
 _WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s"}

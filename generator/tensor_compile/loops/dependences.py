@@ -2,9 +2,10 @@
 """Who loads and stores what among the items of a list: what fusion asks before items become one kernel."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Mapping
 
+from ..records import dataclass
 from ..symbolic import Expr
 from .accesses import touched
 from .disjoint import apart

@@ -3,8 +3,8 @@
 has a column of it and nothing is brought to shared memory but the rows."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
+from ..records import dataclass
 from ..symbolic import divisor_of, product
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load

@@ -8,8 +8,9 @@ KernelBuilder writes the kernels.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..records import dataclass
 from .build_kernels import KernelBuilder
 from .dependences import dependences
 from .exchange import exchanged

@@ -2,8 +2,9 @@
 """A function as kernels, before it is planned: what fusion makes and the passes behind it hand on."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ..records import dataclass
 from ..symbolic import Sym
 from .loop_ir import Element
 from .scalar_ir import Buffer

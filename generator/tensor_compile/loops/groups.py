@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import heapq
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .dependences import Dependences
 from .loop_ir import Contraction, Element

@@ -8,10 +8,11 @@ caller's."""
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from ..symbolic import Expr, Sym, wrap
 from .bulk_copies import KINDS
 from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel

@@ -4,8 +4,8 @@ floats, rows of the first operand, panels or rows of columns of the second ones,
 (templates/cuda/contraction_lines.cu.in)."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, divisor_of, sym
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load

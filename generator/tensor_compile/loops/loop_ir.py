@@ -3,10 +3,11 @@
 expressions of scalar_ir.py."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Callable, Iterable, Iterator, TypeAlias
 
 from ..graph.ir import Loc
+from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .contraction_schedule import Schedule
 from .products import F32, Product

@@ -12,11 +12,11 @@ tell which. `without_empty` takes out items of no element at the end.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Callable
 
 from ..graph.ir import Function, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
+from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
 from .bodies import Opened, open_function

@@ -9,10 +9,11 @@ carries on.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Callable, Mapping
 
+from ..records import dataclass
 from .accesses import written
 from .fused import Fused
 from .kernel_interface import changed, grouped

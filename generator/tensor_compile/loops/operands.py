@@ -8,11 +8,12 @@ behind the same views, or else a cast back.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Callable
 
 from ..graph.dtypes import DTYPES, NARROW_FLOATS
 from ..graph.ir import Node, Value
+from ..records import dataclass
 from ..symbolic import Expr
 from .products import SHORT
 

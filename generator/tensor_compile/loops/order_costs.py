@@ -8,12 +8,13 @@ cache, or of the memory, that holds them.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Callable
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..graph.table import is_elementwise, lowering_of
+from ..records import dataclass
 from ..symbolic import ONE, Expr
 from ..symbolic.typical import typical
 from ..target import Target

@@ -15,13 +15,14 @@ What is chosen stands in the graph: `ordered` says in which order its operand li
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import product as combinations
 from typing import Callable, Iterator, Mapping, Protocol, Sequence
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES, is_elementwise, lowering_of
+from ..records import dataclass
 from ..symbolic import ONE
 from . import layout
 from .order_costs import Costs, Order, across, base_of, last_order

@@ -7,10 +7,11 @@ in place. Otherwise it is a temp of its own. A carry of a loop lives in a temp o
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Callable, Iterator, Mapping
 
 from ..graph.ir import Function, Module, Node, Value
+from ..records import dataclass
 from ..symbolic import ZERO, Expr, Sym, is_nonnegative, sym, wrap
 from .bodies import Body, Opened
 from .predicates import Index

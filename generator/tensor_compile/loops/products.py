@@ -2,9 +2,9 @@
 """The dtypes of a contraction: what it multiplies, what it sums in, and how terms lie in the panels."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
 from ..graph.dtypes import DTYPES, NARROW_FLOATS
+from ..records import dataclass
 
 SHORT = ("i8", "u8", "i16")     # operands of products that are summed in i32
 

@@ -5,10 +5,10 @@ Scalar expressions are interned: equal ones are one object, so `is` and dict loo
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import count
 from typing import Any, Container, Hashable, Self, TypeAlias
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, ONE, product
 
 

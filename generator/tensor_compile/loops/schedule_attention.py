@@ -3,8 +3,8 @@
 cluster that share the keys of few queries."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
+from ..records import dataclass
 from ..symbolic import Expr, product
 from .loop_ir import AttentionKernel
 from .scalars import extent

@@ -14,10 +14,11 @@ Blocks walk a grid of any size, so the number of blocks decides speed only; wher
 as instances of it."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Mapping, TypeAlias
 
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from ..symbolic import ONE, ZERO, Expr, Sym, product
 from ..target import Target
 from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, tile_limits, wide

@@ -6,8 +6,9 @@ time and that of the operands' way from the second cache; blocks that share a mu
 The numbers are bench/cuda/tiles.py's on an H100."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from ..records import dataclass
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Apply
 from .scalars import loads, walk

@@ -10,9 +10,10 @@ is computed by the same operations as before.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Callable, Mapping
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
 from .fused import Fused

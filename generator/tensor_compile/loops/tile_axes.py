@@ -2,8 +2,8 @@
 """How a tile region (loop_ir.Tiles) is cut: the axes of its tiles, and the rows that neighbouring tiles share."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, sym, wrap
 from .scalar_ir import Buffer
 

@@ -8,9 +8,10 @@ dims of the product and blocks of its columns. Each panel is made in one tile, s
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Callable
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .kernel_interface import changed
 from .loop_ir import ContractionKernel, LoopNestKernel, Store, Tiles

@@ -12,10 +12,11 @@ second operands of the contractions again. explain says what was decided and why
 """
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Iterator
 
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from ..target import Target
 from .accesses import read, written

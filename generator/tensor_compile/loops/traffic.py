@@ -9,10 +9,10 @@ numbers are exact where accesses are dense, and an upper bound where windows ove
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Mapping
 
 from ..graph.dtypes import DTYPES
+from ..records import dataclass
 from ..symbolic import Expr, Sym, sym
 from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel
 from .scalar_ir import Buffer, Load

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.dtypes import widens
 from ..graph.ir import Function, Node, Value
 from ..graph.table import cost_of, lowering_of
+from ..records import dataclass
 from . import layout
 from .bodies import Opened
 from .scalar_ir import row_major

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..records import dataclass
 
 _NAME = re.compile(r"(?P<kernels>regions|kernels)(?:_t(?P<threads>[1-9]\d*))?$")
 

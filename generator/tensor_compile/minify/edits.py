@@ -4,9 +4,9 @@ afterwards is found by trying, so an edit need not keep the meaning, nor even be
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import Iterator, Sequence
 
+from ..records import dataclass
 from .source import Span, arguments, blocks, partners, statements, tokens
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from ..records import dataclass
 
 TOKEN = re.compile(r"""(?P<gap>(?:\s|//[^\n]*|/\*.*?\*/|\\\n)+)
                      |(?P<text>"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*')

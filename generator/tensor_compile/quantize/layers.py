@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from math import prod
 from typing import Collection, Mapping
@@ -21,6 +20,7 @@ from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, Value
 from ..graph.table import is_elementwise
 from ..importer.source import Names, identifier
+from ..records import dataclass
 from ..symbolic import equal
 from .primitives import scalar_of
 

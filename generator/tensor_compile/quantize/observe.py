@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 import struct
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Sequence
 
 from ..graph.infer import Context
 from ..graph.ir import Function, Loc, Module, TensorType, Value
 from ..graph.rewrite import Builder
+from ..records import dataclass
 from ..symbolic import IntLike, product, wrap
 from .states import State, with_results
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
 from typing import Callable, Mapping, Sequence
 
 from ..errors import UserError
@@ -13,6 +12,7 @@ from ..importer.dims import Dims
 from ..importer.program import Program, Statement
 from ..importer.source import Names, identifier
 from ..importer.values import braces
+from ..records import dataclass
 from . import blocks, primitives
 from .layers import Found, Layer, read_as_floats
 from .observe import Scale

@@ -3,13 +3,14 @@
 looked at like any other value."""
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Sequence
 
 from ..graph.infer import Context
 from ..graph.ir import Function, Module, Node, Value
 from ..graph.rewrite import Builder, Values
 from ..importer.source import Names, identifier
+from ..records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

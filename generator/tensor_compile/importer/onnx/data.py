@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import Iterator
 
 from ...errors import UserError
+from ...records import dataclass
 from ...symbolic import wrap
 from ..mapped import BLOCK, Mapped
 from ..problems import Malformed, Unsupported

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
+from ...records import dataclass
 from ...symbolic import Expr, parse, wrap
 from .. import idioms
 from ..dims import Dims

@@ -2,9 +2,9 @@
 """ONNX's messages as dataclasses, read by one table of fields a message (onnx.proto has the numbers)."""
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, Iterator
 
+from ...records import dataclass
 from . import wire
 from ..problems import Malformed
 from .wire import DEPTH, FIXED32, FIXED64, LENGTH, VARINT

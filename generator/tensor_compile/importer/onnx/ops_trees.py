@@ -4,9 +4,10 @@ tree has levels."""
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Sequence
 
+from ...records import dataclass
 from ...symbolic import IntLike
 from ..problems import Malformed
 from ..program import Statement

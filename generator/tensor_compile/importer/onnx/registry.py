@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Callable, Mapping, NoReturn, Sequence, TypeVar
 
+from ...records import dataclass
 from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape

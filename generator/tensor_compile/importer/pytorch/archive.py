@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import zipfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Iterator, Mapping, Sequence
 
 from ...errors import UserError
+from ...records import dataclass
 from ..mapped import BLOCK, opening
 from ..problems import Malformed, Unsupported
 from ..values import DTYPES

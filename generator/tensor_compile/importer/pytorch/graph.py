@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, Mapping, Sequence
 
+from ...records import dataclass
 from ...symbolic import Expr, floordiv, wrap
 from ..dims import DEFAULT_HIGH, Dims, Range
 from ..problems import Malformed, Problem, Unsupported

@@ -7,11 +7,11 @@ import struct
 import zipfile
 import zlib
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, BinaryIO, Iterator
 
 from ...errors import UserError
+from ...records import dataclass
 from ..mapped import BLOCK
 
 HINT = "is it whole, and written by torch.export.save?"

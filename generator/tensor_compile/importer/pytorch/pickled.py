@@ -5,9 +5,9 @@ It looks up no class and calls nothing; what it does not know is an error."""
 from __future__ import annotations
 
 import pickletools
-from dataclasses import dataclass
 from typing import Any, Callable, Mapping, Sequence
 
+from ...records import dataclass
 from ..problems import Malformed, Unsupported
 
 MOST_BYTES = 1 << 26       # of a pickle, which has no elements of tensors

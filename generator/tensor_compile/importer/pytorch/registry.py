@@ -2,9 +2,10 @@
 """The table of operations, and what a function of it works with."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Callable, NoReturn, Sequence, Union
 
+from ...records import dataclass
 from ...symbolic import Expr, IntLike, wrap
 from ..dims import Shape, constants
 from ..operations import import_topics

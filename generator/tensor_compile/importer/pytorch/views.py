@@ -7,9 +7,9 @@ makes the view again.
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Callable
 
+from ...records import dataclass
 from ...symbolic import wrap
 from ..problems import Unsupported
 from ..program import Statement

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass
 from typing import Sequence
 
+from ...records import dataclass
 from ...symbolic import Expr, wrap
 from ..dims import Dims, Range
 from ..mapped import Mapped

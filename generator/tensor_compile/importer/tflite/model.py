@@ -2,8 +2,9 @@
 """The file as tensors and operators."""
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from ...records import dataclass
 from ..problems import Malformed
 from .flatbuffer import Buffer, Table
 from .schema import CUSTOM, IDENTIFIER, OPERATIONS, VERSION
