@@ -23,7 +23,8 @@ from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.order_price import price_of
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, byte_vectors, layout, orders, prepare, printer as loops_text, stripes, tile_regions
+from .loops import attention, byte_vectors, layout, orders, prepare, printer as loops_text, schedule_cuda, stripes, \
+    tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -300,13 +301,19 @@ def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     if unit.separate:
         return form
     if state.target.apart:
-        return with_shapes(form, asked.shapes) if asked.shapes else form
+        return _shaped(form, state, asked, rows=False)
     return with_schedules(form, state.target, asked.choose)
 
 
 def _prepare(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     wanted = state.target.apart and state.target.narrow and not unit.separate
-    return prepare.form(form, state.target) if wanted else form
+    made = prepare.form(form, state.target) if wanted else form
+    return _shaped(made, state, asked, rows=True) if state.target.apart and not unit.separate else made
+
+
+def _shaped(form: Fused, state: State, asked: Asked, rows: bool) -> Fused:
+    """With the shapes of a tuning lock. Nests come behind prepare, which takes some of them."""
+    return with_shapes(form, asked.shapes, schedule_cuda.units(state.target), rows) if asked.shapes else form
 
 
 def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:

@@ -154,7 +154,7 @@ with tempfile.TemporaryDirectory() as place:
     # -- tune: the plain kernels, ours and the library's
     (asked,) = [o for o in record.builds(cache) if o.object == str(folder / "first" / "products.o")]
     of = tune_model.planned(asked)
-    target, found = of.target, tune_cuda.kernels(of.plan)
+    target, found = of.target, tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
     products = [library_product(kernel, "bf16") for kernel in found]
     equal([p and (p.rows, p.columns, p.terms, p.function, p.bias is not None, p.added is not None) for p in products],
           [None, (24, 32, 32, "relu", True, True), (24, 64, 32, "gelu", True, False),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tuning a GPU's contractions over the driver library of the tests, whose clock counts threads: what is measured, what
-the lock has then, and what builds take from it."""
+"""Tuning a GPU's contractions, attention and rows over the driver library of the tests, whose clock counts threads:
+what is measured, what the lock has then, and what builds take from it."""
 from __future__ import annotations
 
 import os
@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import emulation
+import wide_nests
 from emulation import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "kernels"))
@@ -23,12 +24,16 @@ from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock_cuda import ShapeTuning, key_of
 from tensor_compile.compile.tune import Result, Telling
 from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
+from tensor_compile.emit.cuda_shapes import is_tuned
 from tensor_compile.errors import UsageError, UserError
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.grouped_contractions import MOST_GROUPED
+from tensor_compile.loops.kernel_interface import attention, contraction
+from tensor_compile.loops.loop_ir import AttentionKernel, Store
 from tensor_compile.loops.narrow import Change, rounded as rounded_to
+from tensor_compile.loops.scalar_ir import Acc, Buffer, Load
 from tensor_compile.loops.schedule_cuda import shape_name
-from tensor_compile.symbolic import sym
+from tensor_compile.symbolic import Sym, const, sym
 
 tune_cuda.MOST = 2
 raises(UsageError, lambda: tune_model.search(Namespace(backend="cuda"), Namespace(count="cycles"),
@@ -40,6 +45,23 @@ if cxx is None:
     skip("tuning", "no C++ compiler")
     done()
 m = forms.dim("m", 6)
+
+
+def attend() -> AttentionKernel:
+    """Five queries of two heads over 200 keys."""
+    h, r, n, key, d = (Sym(name, 0, const(size - 1)) for name, size in zip("hrnkd", (2, 5, 16, 200, 16)))
+    shapes = {"q": (2, 5, 16), "k": (2, 200, 16), "v": (2, 200, 16), "y": (2, 5, 16)}
+    buffers = {name: Buffer(name, "f32" if name == "y" else "bf16", tuple(map(const, shape)), (0, 1, 2),
+                            "output" if name == "y" else "temp") for name, shape in shapes.items()}
+
+    def load(name: str, *at: Sym) -> Load:
+        return Load(name, "bf16", tuple(map(sym, at)))
+
+    stores = (Store("y", (sym(h), sym(r), sym(n)), Acc("f32")),)
+    values = contraction(buffers, "attend", (h,), (r,), (n,), (key,), load("q", h, r, key), (load("v", h, key, n),), 0,
+                         stores)
+    return attention(buffers, values, (key, d), load("q", h, r, d), load("v", h, key, n), second=load("k", h, key, d),
+                     score=Acc("f32"), limit=None, zeros=False)
 
 
 def with_maps(parts: int, target: targets.Target) -> tune_cuda.Case:
@@ -64,8 +86,14 @@ with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     exact = targets.load(targets.find("cuda-sm90"))
     rounded = replace(exact, precision="bf16")
-    kernels = {exact: [forms.matmul(5, 33, 12), forms.siblings(sym(m), 9, (24, 5)), forms.matmul(5, 33, 12)],
-               rounded: [forms.matmul(20, 24, 72, panel=1)]}
+    row = wide_nests.handed_on()[0].kernel
+    first, *others = row.phases
+    row = replace(row, phases=(replace(first, reduces=(replace(first.reduces[0], order="lanes"),)), *others))
+    kernels = {exact: [forms.matmul(5, 33, 12), forms.siblings(sym(m), 9, (24, 5)), forms.matmul(5, 33, 12), row],
+               rounded: [forms.matmul(20, 24, 72, panel=1), attend(), row]}
+    for target, found in kernels.items():
+        ok(all(is_tuned(kernel, schedule_cuda.units(target)) for kernel in found), f"{target.precision}: all are tuned")
+    ok(not is_tuned(wide_nests.looked_up()[0].kernel, schedule_cuda.units(exact)), "rows by indices are not")
     most = with_maps(MOST_GROUPED, rounded)
     host = toolchain.detect(("cc",), folder / "cache", "the compiler")
     tools = {target: tune_cuda.Toolset(cuda_target.detect((str(emulation.stub(folder)),)), host, target,
@@ -73,12 +101,13 @@ with tempfile.TemporaryDirectory() as place:
              for target in kernels}
     nobody = tune_cuda.Measurer("", "")
     todo = {target: tune_cuda.cases(found, target, {}, nobody, True) for target, found in kernels.items()}
-    equal([len(cases) for cases in todo.values()], [2, 1], "equal kernels are one case")
+    equal([len(cases) for cases in todo.values()], [3, 3], "equal kernels are one case")
     sources = folder / "sources"
     sources.mkdir()
     for target, cases in todo.items():
         for case in [*cases, *([most] if target is rounded else [])]:
-            for made in (emit_plain(case.kernel), *(emit_kernel(replace(case.kernel, shape=shape),
+            plain = () if isinstance(case.kernel, AttentionKernel) else (emit_plain(case.kernel),)
+            for made in (*plain, *(emit_kernel(replace(case.kernel, shape=shape),
                                                                 schedule_cuda.units(target)) for shape in case.shapes)):
                 (sources / f"{made.symbol}.cu").write_text(made.text, encoding="utf-8")
     os.environ |= emulation.prepared(sorted(sources.glob("*.cu")), folder, emulation.driver(cxx, folder), cxx)
@@ -117,7 +146,7 @@ with tempfile.TemporaryDirectory() as place:
     note(path.read_text(encoding="utf-8"))
     equal(tune_cuda.tune(kernels[exact], tools[exact], path).timed, [], "a second run measures nothing")
     equal(tune_cuda.unused([(kernels[exact], exact), (kernels[rounded], rounded)], path), [], "all entries are used")
-    equal(len(tune_cuda.unused([(kernels[exact], exact)], path)), 1, "one is not by the builds of f32 alone")
+    equal(len(tune_cuda.unused([(kernels[exact], exact)], path)), 3, "three are not by the builds of f32 alone")
 
     first, key = kernels[exact][0], key_of(kernels[exact][0], exact)
     frozen = ShapeTuning.load("frozen", path, exact, lambda: TOOLKIT)

@@ -126,6 +126,7 @@ def run(args: argparse.Namespace) -> int:
 def _prune(builds: list[Options]) -> int:
     """Builds may share a lock: an entry stays where any of them uses it."""
     from ..compile import tune, tune_cuda, tune_model
+    from ..loops import schedule_cuda
 
     plans: dict[Path, list[tuple[ModelPlan, Target]]] = {}
     others: set[str] = set()
@@ -136,7 +137,8 @@ def _prune(builds: list[Options]) -> int:
     for lock, found in plans.items():
         gone = tune.unused([(tune.contractions(plan), target) for plan, target in found if not target.apart], lock,
                            others)
-        gone += tune_cuda.unused([(tune_cuda.kernels(plan), target) for plan, target in found if target.apart], lock)
+        gone += tune_cuda.unused([(tune_cuda.kernels(plan, schedule_cuda.units(target)), target)
+                                  for plan, target in found if target.apart], lock)
         for entry in gone:
             print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
         if gone:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a build for a GPU takes from its tuning lock (lock.py): the shapes of contractions.
+"""What a build for a GPU takes from its tuning lock (lock.py): the shapes of contractions, attention and rows.
 
     contraction bf16 rows=128 columns=768+768+768 terms=768 batches=1 walk=… epilogue=… target=cuda-sm90/sm_90a
       wgmma_64x64_16x64_c2 9.104 us, nvcc 13.0 on NVIDIA H100 80GB HBM3, templates 4c1f90ab
@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import Callable
 
 from ..emit.cuda_shapes import Tuned
-from ..emit.key import shape_key
+from ..emit.key import attention_key, rows_key, shape_key
 from ..loops import schedule_cuda
 from ..loops.library_products import algorithm, library_product
+from ..loops.loop_ir import AttentionKernel, LoopNestKernel
 from ..loops.schedule_cuda import Shape
 from ..records import dataclass
 from ..target import Target
@@ -25,7 +26,10 @@ from .lock import Entry, Finding
 
 
 def key_of(kernel: Tuned, target: Target) -> str:
-    return shape_key(kernel, target.precision, "+".join(target.isas), target.name)
+    about = (target.precision, "+".join(target.isas), target.name)
+    if isinstance(kernel, LoopNestKernel):
+        return rows_key(kernel, *about)
+    return attention_key(kernel, *about) if isinstance(kernel, AttentionKernel) else shape_key(kernel, *about)
 
 
 def named(kernel: Tuned, target: Target, name: str) -> Shape | None:

@@ -23,7 +23,7 @@ from ..emit.key import kernel_key
 from ..emit.schedules import made_for
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
-from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel
+from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel, LoopNestKernel
 from ..loops.scalars import last
 from ..records import dataclass
 from ..symbolic import Sym, sym
@@ -92,7 +92,7 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
             for part in step.kernel.contractions]
 
 
-def sizes(kernel: ContractionKernel | GroupedContractionKernel) -> dict[Sym, int]:
+def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel) -> dict[Sym, int]:
     """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
     iteration and in a block of tiles that is neither the first nor, where there are more, the last."""
     def assumed(s: Sym) -> int:

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Measures the shapes of a build's contractions on the GPU of this machine and writes the tuning lock (lock_cuda.py).
-Never part of a build.
+"""Measures the shapes of a build's contractions, attention and rows on the GPU of this machine and writes the tuning
+lock (lock_cuda.py). Never part of a build.
 
 Images are compiled first, as a build compiles them, and a library is asked for its algorithms where the build may take
-them; then the harness (autotune/cuda, C) proves each against the plain
-kernel of the reference, and times it by the GPU's events, with constants that are in no cache."""
+them; then the harness (autotune/cuda, C) proves each against the plain kernel of the reference (attention, which has
+none, against the cost model's choice), and times it by the GPU's events, with constants that are in no cache."""
 from __future__ import annotations
 
 import re
@@ -20,8 +20,8 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.library_products import FUNCTIONS, LibraryAlgorithm, LibraryProduct, library_product, \
     shown
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan
-from ..loops.schedule_cuda import Shape, shape_name
+from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, LoopNestKernel, ModelPlan
+from ..loops.schedule_cuda import Shape, shape_name, Units
 from ..loops.schedule_half import MULTIPROCESSORS
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
@@ -88,20 +88,22 @@ class Case:
 
     @property
     def operations(self) -> int:
-        """Products of a call."""
+        """Products of a call, or points."""
+        if isinstance(self.kernel, LoopNestKernel):
+            return sum(schedule_cuda.usual((*self.kernel.rows, *phase.vars)) for phase in self.kernel.phases)
         return sum(schedule_cuda.usual((*part.batch, *part.m, *part.n, *part.k)) * len(part.b)
                    for part in self.kernel.contractions)
 
 
-def kernels(plan: ModelPlan) -> list[Tuned]:
-    """Every kernel of the plan that has shapes, in the order of the programs."""
+def kernels(plan: ModelPlan, units: Units) -> list[Tuned]:
+    """Every kernel of the plan that has several shapes, in the order of the programs."""
     found: list[Tuned] = []
     for function in plan.functions:
         for variant in function.built:
             for step in variant.program.kernel_steps if not function.is_plain(variant) else ():
                 kernel = product_of(step.kernel)
-                if is_tuned(kernel):
-                    assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel))
+                if is_tuned(kernel, units):
+                    assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel, LoopNestKernel))
                     found.append(kernel)
     return found
 
@@ -241,7 +243,7 @@ def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
     shaped = [(case, [replace(case.kernel, shape=shape) for shape in case.shapes
                       if not isinstance(shape, LibraryAlgorithm)]) for case in todo]
     sources = {id(kernel): emit_kernel(kernel, units) for _, kernels in shaped for kernel in kernels}
-    sources |= {id(case): emit_plain(case.kernel) for case in todo}
+    sources |= {id(case): emit_plain(case.kernel) for case in todo if not isinstance(case.kernel, AttentionKernel)}
     images = _images(list({source.symbol: source for source in sources.values()}.values()), tools)
     lines: list[str] = []
     for case, made in shaped:
@@ -249,7 +251,10 @@ def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
         if case.kernel.dims:
             lines.append("dims " + " ".join(str(case.sizes[s]) for s in case.kernel.dims))
         lines.append(f"tolerance {0 if tools.target.precision == 'f32' else TOLERANCE}")
-        lines.append(_candidate(PLAIN, case.kernel, case, sources[id(case)], images, tools, plain=True))
+        if id(case) in sources:
+            lines.append(_candidate(PLAIN, case.kernel, case, sources[id(case)], images, tools, plain=True))
+        else:
+            lines.append(_candidate(PLAIN, made[0], case, sources[id(made[0])], images, tools))
         for kernel in made:
             assert kernel.shape is not None
             lines.append(_candidate(shape_name(kernel.shape), kernel, case, sources[id(kernel)], images, tools))
@@ -278,9 +283,10 @@ def _image(source: KernelSource, tools: Toolset, flags: tuple[str, ...], work: P
 
 
 def _buffer(b: Buffer, case: Case) -> str:
-    stored = {s.buffer for part in case.kernel.contractions for s in part.stores}
-    padded = any(part.a.valid for part in case.kernel.contractions)
-    second = {load.buffer for part in case.kernel.contractions for load in part.b}
+    parts = () if isinstance(case.kernel, LoopNestKernel) else case.kernel.contractions
+    stored = {s.buffer for s in case.kernel.stores}
+    padded = any(part.a.valid for part in parts)
+    second = {load.buffer for part in parts for load in part.b}
     return f"buffer {list(DTYPES).index(b.dtype)} {b.elements.evaluate(case.sizes)} {int(b.kind == 'packed')} " \
            f"{int(b.name in stored)} {int(padded and b.name in second)}"
 

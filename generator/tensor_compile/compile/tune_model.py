@@ -11,6 +11,7 @@ from typing import Callable, Iterable, Iterator, Sequence
 
 from ..emit.key import split_key
 from ..errors import UsageError
+from ..loops import schedule_cuda
 from ..loops.accesses import written
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan, Step
 from ..records import dataclass
@@ -138,7 +139,8 @@ class _Search:
             tools = tune_cuda.Toolset(cuda_target.detect(self.options.nvcc), of.host, of.target,
                                       self.options.open_cache(), self.request.jobs,
                                       self.options.cuda_libraries == "auto")
-            return tune_cuda.tune(tune_cuda.kernels(of.plan), tools, self.options.lock_path, self.request.rounds,
+            kernels = tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
+            return tune_cuda.tune(kernels, tools, self.options.lock_path, self.request.rounds,
                                   self.request.again, self.say(progress), self.clock.left(), self.request.keep,
                                   self.tell)
 

@@ -1,19 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Gives contractions for a GPU the shapes that a tuning lock names; what it does not name is left to the cost model."""
+"""Gives kernels for a GPU the shapes that a tuning lock names; what it does not name is left to the cost model."""
 from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
 from typing import Callable, Hashable, TypeAlias
 
+from ..loops import tile_limits
 from ..loops.fused import Fused
 from ..loops.library_products import with_workspace, workspace
-from ..loops.loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, \
-    mapped, PreparedKernel
-from ..loops.schedule_cuda import Shape
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, leaves, LoopNestKernel, mapped, \
+    PreparedKernel
+from ..loops.scalars import loads
+from ..loops.schedule_cuda import Shape, shapes, Units
 from .identity import identity
 
-Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel
+Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel | LoopNestKernel
 Shapes: TypeAlias = Callable[[Tuned], Shape | None]   # None: the cost model decides
 
 
@@ -22,18 +24,23 @@ def product_of(kernel: Kernel) -> Kernel:
     return kernel.contraction if isinstance(kernel, PreparedKernel) else kernel
 
 
-def is_tuned(kernel: Kernel) -> bool:
-    return isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) and not isinstance(kernel, AttentionKernel)
+def is_tuned(kernel: Kernel, units: Units) -> bool:
+    """Whether a lock may say how it is computed: it has several shapes, and any data fits it. It has no indices that
+    are data, nor first operands that have to be zeros where a predicate is false (loops/tile_limits.py)."""
+    if isinstance(kernel, LoopNestKernel):
+        return len(shapes(kernel, units)) > 1 and not any(x.dynamic for x in loads(*kernel.values))
+    return isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) and len(shapes(kernel, units)) > 1 and \
+        all(tile_limits.of_terms(part) is None for part in kernel.contractions)
 
 
-def with_shapes(scheduled: Fused, shape: Shapes) -> Fused:
-    """The same kernels, contractions with their shapes. Of equal ones one is looked at."""
+def with_shapes(scheduled: Fused, shape: Shapes, units: Units, rows: bool) -> Fused:
+    """The same kernels, with their shapes: nests that have rows, or all others. Of equal ones one is looked at."""
     found: dict[Hashable, Shape | None] = {}
 
     def one(kernel: Kernel) -> Kernel:
-        if not is_tuned(kernel):
+        if isinstance(kernel, LoopNestKernel) is not rows or not is_tuned(kernel, units):
             return kernel
-        assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel))
+        assert isinstance(kernel, (ContractionKernel, GroupedContractionKernel, LoopNestKernel))
         key = identity(kernel), tuple(b.kind for b in kernel.params)   # what is the caller's no library computes
         if key not in found:
             found[key] = shape(kernel)

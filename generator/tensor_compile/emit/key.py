@@ -10,16 +10,18 @@ operands lie in memory and where padding is. epilogue: the fused operations and 
 from __future__ import annotations
 
 import hashlib
+from dataclasses import replace
 from typing import Any, Mapping
 
 from ..graph.ir import Function, Node
 from ..graph.text import print_function
-from ..loops.loop_ir import Computation, Contraction, ContractionKernel, GroupedContractionKernel
+from ..loops.loop_ir import AttentionKernel, Computation, Contraction, ContractionKernel, GroupedContractionKernel, \
+    LoopNestKernel
 from ..loops.orders import Group
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Reduction, Scalar
 from ..loops.scalars import walk
-from ..symbolic import Expr, Sym, sym
-from .identity import of_items
+from ..symbolic import Expr, Sym, product, sym
+from .identity import identity, of_items
 from .scalar import extent
 
 SPLIT, FUSE, ORDER = "split ", "fuse ", "order "    # what keys of each kind begin with
@@ -87,6 +89,34 @@ def shape_key(kernel: ContractionKernel | GroupedContractionKernel, precision: s
             f"terms={keys[0].extents(first.k)} batches={keys[0].extents(first.batch)} "
             f"walk={_digest([x for key in keys for x in key.walk])} "
             f"epilogue={_digest([x for key in keys for x in key.epilogue])} target={target}/{isa}")
+
+
+def attention_key(kernel: AttentionKernel, precision: str, isa: str, target: str) -> str:
+    """
+        attention bf16 rows=128 keys=128 terms=64 columns=64 batches=12 walk=… epilogue=… target=cuda-sm90/sm_90a
+    """
+    key = _Key(kernel)
+    assert kernel.second is not None and kernel.score is not None
+    limit = "" if kernel.limit is None else key.names.text(kernel.limit)
+    return (f"attention {precision} rows={key.extents(kernel.m)} keys={key.extents((kernel.key,))} "
+            f"terms={key.extents((kernel.depth,))} columns={key.extents(kernel.n)} batches={key.extents(kernel.batch)} "
+            f"walk={_digest([*key.walk, key.names.load(kernel.second), limit, kernel.zeros])} "
+            f"epilogue={_digest([key.names.value(kernel.score), *key.epilogue])} target={target}/{isa}")
+
+
+def rows_key(kernel: LoopNestKernel, precision: str, isa: str, target: str) -> str:
+    """Of a nest with phases:
+
+        rows bf16 rows=128 points=768 nest=5c0e41d2 target=cuda-sm90/sm_90a
+    """
+    rows, points = (product(extent(s) for s in variables) for variables in (kernel.rows, kernel.phases[-1].vars))
+    return (f"rows {precision} rows={_plain(rows)} points={_plain(points)} "
+            f"nest={_digest([identity(replace(kernel, shape=None))])} target={target}/{isa}")
+
+
+def _plain(e: Expr) -> str:
+    text = repr(e).replace(" ", "")
+    return f"({text})" if any(c in text for c in "+-*/") else text
 
 
 class _Key:

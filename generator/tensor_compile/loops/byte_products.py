@@ -179,7 +179,7 @@ def with_byte_products(scheduled: Fused, threads: int, scratch: Callable[[Form, 
         shifts = sorted((position[a], position[b]) for a, b in facts.shifts if a in position and b in position)
         doubled = sorted(position[a] for a in facts.doubled if a in position)
         return ByteProductKernel(kernel.label, kernel.rows, kernel.phases, params, kernel.dims, kernel.grain,
-                                 kernel.loc, tuple(shifts), tuple(doubled))
+                                 kernel.loc, shifts=tuple(shifts), doubled=tuple(doubled))
 
     kernels = mapped(scheduled.kernels, one)
     return replace(scheduled, kernels=kernels, buffers=buffers)

@@ -15,11 +15,11 @@ from ..graph.dtypes import DTYPES
 from ..records import dataclass
 from ..symbolic import Expr, Sym, wrap
 from .bulk_copies import KINDS
-from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Scalar
 from .scalars import domain_size, point_number
 
-Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel
+Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel | LoopNestKernel
 LIBRARY = "cublaslt"
 OPERANDS = ("bf16", "f16")   # which are those of the precisions of these names, in memory too
 ALIGNED = 16                # bytes: where matrices begin, and their lines
@@ -78,9 +78,9 @@ def algorithm(name: str) -> LibraryAlgorithm | None:
     return LibraryAlgorithm(int(found[1]), int(found[2]), found[3]) if found else None
 
 
-def library_product(kernel: ContractionKernel | GroupedContractionKernel, precision: str) -> LibraryProduct | None:
+def library_product(kernel: Tuned, precision: str) -> LibraryProduct | None:
     """None: the kernel is more, or something else, than a product of the library's."""
-    if isinstance(kernel, (AttentionKernel, GroupedContractionKernel)) or precision not in OPERANDS \
+    if not isinstance(kernel, ContractionKernel) or isinstance(kernel, AttentionKernel) or precision not in OPERANDS \
             or kernel.batch or kernel.where is not None or len(kernel.b) != 1 or len(kernel.stores) != 1:
         return None
     sizes = [domain_size(group) for group in (kernel.m, kernel.n, kernel.k)]

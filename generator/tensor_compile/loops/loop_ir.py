@@ -153,7 +153,8 @@ class LoopNestKernel:
     """for every point of `rows` (split over threads): the phases in order.
 
     params: the buffers in the order of the kernel's pointer array; dims: the dims it reads, in the order of its dim
-    array (empty in a specialized variant). grain: rows a thread should have at least.
+    array (empty in a specialized variant). grain: rows a thread should have at least. shape: how a GPU goes over a
+    row, where a tuning lock says so (wide.RowShape).
     """
 
     label: str
@@ -163,6 +164,7 @@ class LoopNestKernel:
     dims: tuple[Sym, ...]
     grain: int = 1
     loc: Loc | None = None
+    shape: Shape | None = None
 
     @property
     def stores(self) -> tuple[Store, ...]:

@@ -53,25 +53,56 @@ class AttentionTile:
 
 
 def tile(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
-    """wgmma: every image is for a GPU that has it, and clusters."""
-    from .schedule_cuda import usual
+    """That a tuning lock names, else the one that is estimated to be done first."""
+    return kernel.shape if isinstance(kernel.shape, AttentionTile) else estimated(kernel, wgmma)
 
-    warps, batch, rows, keys = WARPS, usual(kernel.batch), usual(kernel.m), usual((kernel.key,))
+
+def tiles(kernel: AttentionKernel, wgmma: bool) -> list[AttentionTile]:
+    """All that the kernel can have, those in front that differ least from the estimate's. wgmma: as of tile."""
+    first, keys = estimated(kernel, wgmma), _points(kernel)[2]
+    others = [_made(kernel, wgmma, warps, at_a_time, split) for warps in (1, 2, 4) for at_a_time in (KEYS, MOST_KEYS)
+              for split in ((1, 2, 4, 8) if wgmma else (1,))
+              if split <= max(1, -(-keys // KEYS)) and (at_a_time == KEYS or _is_small(kernel))]
+    return sorted(dict.fromkeys([first, *others]), key=lambda t: (
+        (t.queries != first.queries) + (t.keys != first.keys) + (t.split != first.split), abs(t.split - first.split)))
+
+
+def estimated(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
+    """wgmma: every image is for a GPU that has it, and clusters."""
+    warps, (batch, rows, keys) = WARPS, _points(kernel)
     while warps > 1 and (rows <= WARP_QUERIES * (warps // 2)
                          or batch * -(-rows // (WARP_QUERIES * warps)) < MULTIPROCESSORS // 2):
         warps //= 2
-    queries = WARP_QUERIES * warps
-    blocks, split, most = batch * -(-rows // queries), 1, MULTIPROCESSORS * (2 if warps == WARPS else 1)
+    blocks, split, most = batch * -(-rows // (WARP_QUERIES * warps)), 1, MULTIPROCESSORS * (2 if warps == WARPS else 1)
     while wgmma and split < 8 and 2 * split <= -(-keys // KEYS) and 2 * split * blocks <= most:
         split *= 2
-    depth, columns = extent(kernel.depth).value, extent(kernel.n[-1]).value
+    columns = extent(kernel.n[-1]).value
     grouped = wgmma and warps == WARPS and columns % TERMS == 0
-    small, at_a_time = max(depth, columns) <= TERMS, KEYS
+    small, at_a_time = _is_small(kernel), KEYS
     if grouped and small and split == 1 and kernel.limit is None and extent(kernel.key).is_const:
         each = -(-keys // -(-keys // MOST_KEYS))
         at_a_time = -(-each // WARP_QUERIES) * WARP_QUERIES
     elif grouped and small and kernel.limit is not None and keys >= MANY_KEYS:
         at_a_time = MOST_KEYS
-    crowded = blocks > 3 * MULTIPROCESSORS and small
-    return AttentionTile(queries, at_a_time, depth, columns, split, grouped,
+    return _made(kernel, wgmma, warps, at_a_time, split)
+
+
+def _made(kernel: AttentionKernel, wgmma: bool, warps: int, at_a_time: int, split: int) -> AttentionTile:
+    depth, columns = extent(kernel.depth).value, extent(kernel.n[-1]).value
+    batch, rows, _ = _points(kernel)
+    crowded = batch * -(-rows // (WARP_QUERIES * warps)) > 3 * MULTIPROCESSORS and _is_small(kernel)
+    return AttentionTile(WARP_QUERIES * warps, at_a_time, depth, columns, split,
+                         wgmma and warps == WARPS and columns % TERMS == 0,
                          (4 if at_a_time <= KEYS else 3) if crowded else 1)
+
+
+def _is_small(kernel: AttentionKernel) -> bool:
+    """Whether registers have room for many keys."""
+    return max(extent(kernel.depth).value, extent(kernel.n[-1]).value) <= TERMS
+
+
+def _points(kernel: AttentionKernel) -> tuple[int, int, int]:
+    """Of batches, rows and keys, as many as are usual."""
+    from .schedule_cuda import usual
+
+    return usual(kernel.batch), usual(kernel.m), usual((kernel.key,))

@@ -24,11 +24,13 @@ from ..target import Target
 from . import bulk_copies, few_rows, line_tiles, schedule_attention, schedule_half, tile_limits, wide
 from .few_rows import FewRows
 from .library_products import LibraryAlgorithm
+from .schedule_attention import AttentionTile
 from .line_tiles import LineTile
 from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort
 from .scalar_ir import Reduction
 from .scalars import extent, walk
+from .wide import RowShape
 from .schedule_half import MULTIPROCESSORS, HalfTile
 
 THREADS = 256        # of a block of points or tiles
@@ -115,7 +117,9 @@ class Units:
 
 
 EXACT = Units()
-Shape: TypeAlias = Tile | LineTile | HalfTile | FewRows | LibraryAlgorithm   # of a contraction
+ROW_SHAPES = (32, 64, 128, 256)   # threads of a row
+Product: TypeAlias = Tile | LineTile | HalfTile | FewRows | LibraryAlgorithm   # shapes of a contraction
+Shape: TypeAlias = Product | AttentionTile | RowShape
 
 
 def units(target: Target) -> Units:
@@ -230,6 +234,8 @@ def is_flat(kernel: LoopNestKernel) -> bool:
 def has_warps(kernel: LoopNestKernel) -> bool:
     """Whether a warp a row is enough: as short as the phases are, or as many as the rows are. A warp with a long row
     for itself stores many points, and loads for each wait for the store in front: few rows are faster by blocks."""
+    if isinstance(kernel.shape, RowShape):
+        return kernel.shape.threads == FEWEST
     longest = max((usual(phase.vars) for phase in kernel.phases), default=1)
     rows = usual(kernel.rows)
     return longest <= 64 or (longest <= 256 and rows >= 64) or (longest <= 1024 and rows >= MANY_ROWS)
@@ -269,6 +275,11 @@ def memory(kernel: LoopNestKernel, threads: int, terms: int) -> int:
 
 def row_threads(kernel: LoopNestKernel) -> int:
     """Threads of a row's block: a power of two, no more than its longest phase has use for."""
+    return kernel.shape.threads if isinstance(kernel.shape, RowShape) else most_threads(kernel)
+
+
+def most_threads(kernel: LoopNestKernel) -> int:
+    """That it has use and room for."""
     longest = 1
     for phase in kernel.phases:
         most = product(extent(s) for s in phase.vars).range()[1]
@@ -309,13 +320,38 @@ def sum_bytes(reduce: RowReduce) -> int:
     return DTYPES[reduce.dtype].bytes * (2 if reduce.op == "dot" else 1)
 
 
-def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Shape:
+def tile(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> Product:
     """The shape that a tuning lock names, else the one that is estimated to be done first, of equal ones the larger."""
-    return kernel.shape or shapes(kernel, units)[0]
+    found = kernel.shape or products(kernel, units)[0]
+    assert not isinstance(found, (AttentionTile, RowShape)), "a shape of another kind of kernel"
+    return found
 
 
-def shapes(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> list[Shape]:
-    """Every shape that the kernel can have, those that are estimated to be done first in front."""
+def shapes(kernel: Kernel, units: Units = EXACT) -> list[Shape]:
+    """Every shape that the kernel can have, those that are estimated to be done first in front; none where its kind has
+    none."""
+    if isinstance(kernel, AttentionKernel):
+        return [*schedule_attention.tiles(kernel, units.wgmma)]
+    if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
+        return [*products(kernel, units)]
+    return [*row_shapes(kernel, units)] if isinstance(kernel, LoopNestKernel) else []
+
+
+def row_shapes(kernel: LoopNestKernel, units: Units) -> list[RowShape]:
+    """Those of a nest whose rows have threads of their own, the rule's in front."""
+    plain = replace(kernel, shape=None)
+    if is_team(plain) or is_flat(plain) or any(b.kind == "scratch" for b in plain.params):
+        return []
+    if units.relaxed and (threads := wide.row_threads(plain, usual(plain.rows))):
+        found = [n for n in ROW_SHAPES if wide.row_threads(replace(plain, shape=RowShape(n)), 0)]
+    else:
+        threads = FEWEST if has_warps(plain) else row_threads(plain)
+        found = [n for n in ROW_SHAPES if n <= most_threads(plain)]
+    return [RowShape(n) for n in dict.fromkeys([threads, *found])]
+
+
+def products(kernel: ContractionKernel | GroupedContractionKernel, units: Units = EXACT) -> list[Product]:
+    """Those of a contraction."""
     sums = max(len(part.b) for part in kernel.contractions)
     if units.precision in NARROW:
         few = few_rows.few_rows(kernel, units.precision)
@@ -338,6 +374,10 @@ def shape_name(shape: Shape) -> str:
         return shape.name
     if isinstance(shape, FewRows):
         return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}"
+    if isinstance(shape, RowShape):
+        return f"row_t{shape.threads}"
+    if isinstance(shape, AttentionTile):
+        return f"attention_q{shape.queries}_k{shape.keys}_c{shape.split}"
     if isinstance(shape, LineTile):
         return f"lines_{shape.rows}x{shape.columns}_{shape.height}x{shape.width}_k{shape.depth}_b{shape.together}" \
                + "_a" * shape.ahead

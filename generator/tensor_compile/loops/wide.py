@@ -8,6 +8,7 @@
 """
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Sequence
 
 from ..symbolic import Expr, Sym, divisor_of, product, sym
@@ -20,6 +21,13 @@ WIDTH = 8
 DTYPES = ("f32", "bf16", "f16")   # that tc_load8 and tc_store8 know
 FEWEST_POINTS = 1 << 15
 MOST_PASSES = 4                   # vectors of a thread in a row
+
+
+@dataclass(frozen=True, slots=True)
+class RowShape:
+    """threads: of a row, of a warp where a block has several rows."""
+
+    threads: int
 
 
 def is_wide(address: Expr, last: Sym, dtype: str, buffer: Buffer) -> bool:
@@ -117,8 +125,15 @@ def row_threads(kernel: LoopNestKernel, usual_rows: int) -> int:
         if reductions(phase.values):
             return 0
     vectors = count.value // WIDTH
+    if isinstance(kernel.shape, RowShape):
+        return kernel.shape.threads if has_room(vectors, kernel.shape.threads) else 0
     threads = 32
     while threads < 256 and vectors > threads and (vectors > threads * MOST_PASSES
                                                    or usual_rows < MULTIPROCESSORS * 16):
         threads *= 2
-    return threads if vectors <= threads * MOST_PASSES * 2 else 0
+    return threads if has_room(vectors, threads) else 0
+
+
+def has_room(vectors: int, threads: int) -> bool:
+    """Whether so many threads have all vectors of a row in registers."""
+    return vectors <= threads * MOST_PASSES * 2
