@@ -440,6 +440,23 @@ static inline tct_sums tct_no_sums(void)
 {
     return _mm512_setzero_si512();
 }
+/* Few bytes go in one vector that is not much longer than they are: a longer one reaches into the next line. */
+static inline tct_sums tct_copy_few(void *to, const void *from, tc_index count, uint8_t flip, tct_sums sums)
+{
+    const __mmask32 there = (__mmask32)(((uint64_t)1 << count) - 1);
+    const __m256i flips = _mm256_maskz_set1_epi8(there, (char)flip);
+    __m256i part;
+    if (count <= 16) {
+        const __m128i half = _mm_maskz_loadu_epi8((__mmask16)there, from);
+        _mm_storeu_si128((__m128i *)to, half);
+        part = _mm256_zextsi128_si256(half);
+    } else {
+        part = _mm256_maskz_loadu_epi8(there, from);
+        _mm256_storeu_si256((__m256i *)to, part);
+    }
+    part = _mm256_sad_epu8(_mm256_xor_si256(part, flips), _mm256_setzero_si256());
+    return _mm512_add_epi64(sums, _mm512_zextsi256_si512(part));
+}
 static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index count, uint8_t flip, tct_sums sums)
 {
     const __m512i flips = _mm512_set1_epi8((char)flip), zero = _mm512_setzero_si512();
@@ -451,11 +468,13 @@ static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index coun
         _mm512_storeu_si512(y + k, part);
         sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_xor_si512(part, flips), zero));
     }
-    if (k < count) {
+    if (count - k > 32) {
         const __mmask64 rest = ((__mmask64)1 << (count - k)) - 1;
         const __m512i part = _mm512_maskz_loadu_epi8(rest, x + k);
         _mm512_storeu_si512(y + k, part);
         sums = _mm512_add_epi64(sums, _mm512_sad_epu8(_mm512_maskz_mov_epi8(rest, _mm512_xor_si512(part, flips)), zero));
+    } else if (k < count) {
+        sums = tct_copy_few(y + k, x + k, count - k, flip, sums);
     }
     return sums;
 }

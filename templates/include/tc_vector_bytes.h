@@ -24,6 +24,19 @@ static TC_INLINE tcv_i32 tcv_quantized_f32(tcv_f32 x, int32_t low, int32_t high,
 #endif
 }
 
+#ifdef TCQ_QUANTIZED
+/* The same of x that is not NaN. */
+static TC_INLINE tcv_i32 tcv_limited_f32(tcv_f32 x, int32_t low, int32_t high, int32_t zero)
+{
+    const tcv_f32 least = tcv_splat_f32((float)(low - zero)), most = tcv_splat_f32((float)(high - zero));
+    tcv_i32 r;
+#define TCV_P(m, l) r.m = tcq_limited_f32(x.m, least.m, most.m);
+    TCV_EACH(TCV_P)
+#undef TCV_P
+    return zero ? tcv_add_i32(r, tcv_splat_i32(zero)) : r;
+}
+#endif
+
 #if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
 /* The first `count` of 16 bytes, not all. */
 static TC_INLINE void tcv_store_bytes(char *to, __m128i bytes, tc_index count)

@@ -340,7 +340,7 @@ class _Model:
             total += times * self.k * -(-self.n // PANEL) * PANEL * access.sums * (0.3 if self.isa.lanes > 1 else 2.0)
         if schedule.packed_a:
             neighbours = access.inside[-1].a == 1
-            times = -(-self.n // max(schedule.nc, schedule.nr))
+            times = 1 if access.product.integer and not schedule.kc else -(-self.n // max(schedule.nc, schedule.nr))
             short = 8 / max(8, min(64, size(access.inside[-1].extent)))
             total += times * self.k * m * (0.5 + short if neighbours else 1.5)
         return total

@@ -3,8 +3,10 @@
 sums."""
 from __future__ import annotations
 
+import math
 from typing import Mapping
 
+from ..graph.dtypes import DTYPES
 from ..graph.table import code_of
 from ..loops.loop_ir import ContractionKernel
 from ..loops.scalar_ir import Acc, Apply, Scalar
@@ -17,6 +19,7 @@ from .index import c_index
 from .quantized import ROUNDED, largest, quantized
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
+LINE = 64                 # bytes of a line of the caches
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
 
@@ -88,18 +91,33 @@ class Epilogue:
         factors: set[str] = set()
         if not largest(found[0], kernel.params, factors) <= ROUNDED:
             return None
+        numbers = self.numbers(found[0], factors)
         place = _emitter(kernel, self.names, 16, None, self.accs)
         pointer = f"return {place.pointers[store.buffer]} + ({place.index(address)});"
         used = {s for e in store.index for s in e.symbols()}
         sizes = [{"parameter": i, "count": self.text(p.elements)} for i, p in enumerate(kernel.params)
                  if p.name in factors]
-        return Four(store.value.dtype, found[1], sizes, self.rounded(found[0], None),
-                    [] if self.whole_panels else self.rounded(found[0], "lanes"), [*self.declared("j", used), pointer])
+        return Four(store.value.dtype, found[1], sizes, self.rounded(found[0], None, numbers),
+                    [] if self.whole_panels else self.rounded(found[0], "lanes", numbers),
+                    [*self.declared("j", used), pointer])
 
-    def rounded(self, value: Scalar, lanes: str | None) -> list[str]:
-        """The rounded value of 16 columns, of which the first `lanes` exist."""
+    def numbers(self, value: Scalar, factors: set[str]) -> frozenset[Scalar]:
+        """The roundings to 8 bits within a value that are of no NaN, where the factors are small; adds those that these
+        have."""
+        found, stack = set(), [value]
+        while stack:
+            node = stack.pop()
+            stack += node.children
+            inner, own = quantized(node), set[str]()
+            if inner is not None and largest(inner[0], self.kernel.params, own) < math.inf:
+                found.add(node)
+                factors |= own
+        return frozenset(found)
+
+    def rounded(self, value: Scalar, lanes: str | None, numbers: frozenset[Scalar]) -> list[str]:
+        """The rounded value of 16 columns, of which the first `lanes` exist. numbers: see above."""
         emitter = _emitter(self.kernel, self.names, 16, lanes, self.accs)
-        emitter.steady = True
+        emitter.steady, emitter.numbers = True, numbers
         result = emitter.wide(value)
         return [*self.point("j"), *emitter.lines, f"return tcv_rounded_f32({result});"]
 
@@ -162,12 +180,13 @@ class Epilogue:
                   for line in (f"{C_TYPE[dtype]} {lane}[16];", f"tcv_store_{dtype}({lane}, {acc});")]
         return [*stored, f"for (int l = 0; l < {lanes}; ++l) {{", *indented(body), "}"]
 
-    def ahead(self) -> list[str]:
-        """Fetches what the epilogue of row r and of 16 columns from j loads of that row alone (a residual, say): its
-        lines lie where the processor does not expect them. Nothing where there is no such load."""
+    def ahead(self) -> tuple[list[str], int]:
+        """Fetches what the epilogue of row r and of columns from j loads of that row alone (a residual, say): its
+        lines lie where the processor does not expect them. Nothing where there is no such load. And how many columns
+        a line has, of the widest elements."""
         kernel = self.kernel
         if not self.vector or not kernel.m:
-            return []
+            return [], LINE
         buffers, rows, last = {p.name: p for p in kernel.params}, set(kernel.m), kernel.n[-1]
         found = []
         for x in loads(*(s.value for s in kernel.stores)):
@@ -175,12 +194,12 @@ class Epilogue:
             if not x.dynamic and not x.valid and at.symbols() & rows and at.coefficient(last) == 1:
                 found.append((buffers[x.buffer], x, at))
         if not found:
-            return []
+            return [], LINE
         used = {s for _, _, at in found for s in at.symbols()}
         number = {p.name: i for i, p in enumerate(kernel.params)}
         return [*self.declared("j", used),
                 *(f"__builtin_prefetch(({C_TYPE[x.dtype]} *)p[{number[b.name]}] + ({self.text(at)}), 0, 3);"
-                  for b, x, at in found)]
+                  for b, x, at in found)], LINE // max(DTYPES[x.dtype].bytes for _, x, _ in found)
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return statements(self.kernel, self.names, width, lanes, accs)

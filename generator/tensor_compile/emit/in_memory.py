@@ -4,8 +4,9 @@ epilogue on accumulators that the micro-kernels left in memory (store.c.in), and
 tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py).
 
 Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows and no others,
-these are outermost. A thread takes a contiguous share, of blocks of rows thus rectangles. Within it, blocks of columns,
-rows and terms are walked as the schedule says. Partial sums wait in the thread's scratch.
+or copies rows with all their terms, these are outermost. A thread takes a contiguous share, of blocks of rows thus
+rectangles. Within it, blocks of columns, rows and terms are walked as the schedule says. Partial sums wait in the
+thread's scratch.
 """
 from __future__ import annotations
 
@@ -86,6 +87,11 @@ class Blocks:
         """Sums of a block of tiles wait for later terms."""
         terms = self.access.terms
         return self.schedule.blocked and not (terms.is_const and terms.value <= self.terms)
+
+    @cached_property
+    def rows_first(self) -> bool:
+        """Blocks of rows are outermost, each with all columns: its rows are copied once, and by few threads."""
+        return self.access.product.integer and not self.schedule.kc
 
     @cached_property
     def form(self) -> Form:
@@ -253,6 +259,7 @@ class _Emitter:
         number = {band: i for i, band in enumerate(bands)}
         alone = stands_alone(access, schedule)
         four = None if alone else epilogue.four(self.isa.vectors)
+        ahead, ahead_step = epilogue.ahead()
         band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(() if alone else bands)]
         counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
         wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
@@ -270,7 +277,7 @@ class _Emitter:
             "most_sums": most_sums,
             "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
             "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
-            "finishes": epilogue.finishes(1), "ahead": "\n".join(epilogue.ahead()),
+            "finishes": epilogue.finishes(1), "ahead": "\n".join(ahead), "ahead_step": ahead_step,
             "vector": vector, "partial": not epilogue.whole_panels,
             "four_narrow": four is not None and self.isa.vectors == "AVX2",
             "four": four.dtype if four else "", "four_zero": four.zero if four else 0,
@@ -378,7 +385,8 @@ class _Emitter:
             "whole_rows": whole_rows,
             # the sum of a row comes with its copy, of the rows that lie in no padding
             "summed": run is not None and self.blocks.form.starts and whole_rows,
-            "if_summed": "t->inside ? " if access.bounds else "",
+            "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside,
+            "if_summed": "inside ? " if access.bounds else "",
             "or_sum": f" : tct_sum_bytes(row, {access.elements}, {self.flip})" if access.bounds else "",
             "row_bytes": str(access.elements),
             "row_taps": self.text(product(loop.extent for loop in taps)),
@@ -414,6 +422,14 @@ class _Emitter:
                        f"high = tc_min(high, {base} + 1);" if c == -1 else f"high = {base} < 0 ? 0 : high;")
         return out
 
+    @property
+    def row_inside(self) -> str:
+        """Whether all taps of row r of the tile exist."""
+        least = [(e, b.least) for e, b in enumerate(self.access.bounds) if b.least is not None]
+        if not least or len(least) < len(self.access.bounds):
+            return "0"
+        return f"({' | '.join(f'(t->bound[r][{e}] + ({self.text(x)}))' for e, x in least)}) >= 0"
+
     def decode(self, number: str, loops: tuple[TermLoop, ...], names: dict[Sym, str]) -> list[str]:
         out = []
         for i, loop in enumerate(loops):
@@ -439,6 +455,7 @@ class _Emitter:
             **(self.edges(access.border[:-1]) if skips else {}), "skips": skips,
             "border_terms": self.text(access.border[-1].extent),
             "block_panels": f"panels + (start - k0) * {unit}" if skips and schedule.packed_b else "panels",
+            "rows_first": self.blocks.rows_first, "copied_again": schedule.packed_a and not self.blocks.rows_first,
             "a_room": room.packed_a, "sums_at": room.packed_a + room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,

@@ -232,7 +232,8 @@ class ScalarEmitter:
         if not x.vector:
             return None
         low, high = limits(node)
-        return self.name(f"tcv_quantized_f32({x.text}, {low}, {high}, {found[1]})", node.dtype, True, x.depth)
+        name = "limited" if node in self.numbers else "quantized"
+        return self.name(f"tcv_{name}_f32({x.text}, {low}, {high}, {found[1]})", node.dtype, True, x.depth)
 
     def apply(self, node: Apply) -> CValue:
         if (half := self.halves(node)) is not None:
@@ -279,6 +280,7 @@ class ScalarEmitter:
         return c
 
     steady = False   # whether lane 0 is at a multiple of 16
+    numbers: frozenset[Scalar] = frozenset()    # roundings to 8 bits of what is never NaN
 
     def index_value(self, node: IndexValue) -> CValue:
         e = node.expr

@@ -39,7 +39,8 @@ def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -
         head = ["const tc_index m0 = row;"] if kernel.m else []
         return "\n".join([*head, f"t->a[0] = {offset};"]), ""
     sizes = [text(extent(s)) for s in kernel.m]
-    first = ["t->inside = 1;"] if access.bounds else []
+    whole = bool(access.bounds) and not access.product.integer    # rows that are copied are looked at one by one
+    first = ["t->inside = 1;"] if whole else []
     row = []
     if single:
         row.append("const tc_index m0 = row + r;")
@@ -49,8 +50,9 @@ def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -
     row.append(f"t->a[r] = {offset};")
     for e, bound in enumerate(access.bounds):
         row.append(f"t->bound[r][{e}] = {text(bound.row)};")
-        row.append("t->inside = 0;" if bound.least is None
-                   else f"t->inside &= t->bound[r][{e}] + ({text(bound.least)}) >= 0;")
+        if whole:
+            row.append("t->inside = 0;" if bound.least is None
+                       else f"t->inside &= t->bound[r][{e}] + ({text(bound.least)}) >= 0;")
     for i in reversed(range(1, len(sizes))):
         row += [f"if (++m{i} < {sizes[i]})", "    continue;", f"m{i} = 0;"]
     if len(sizes) > 1:
