@@ -387,7 +387,8 @@ static inline int32_t tct_total(__m512i sums)
 }
 #endif
 
-/* The sum of bytes, which are signed where `flip` is 0x80: what is added to them to make them unsigned. */
+/* The sum of bytes, which are signed where `flip` is 0x80: what is added to them to make them unsigned. Of copied rows: up to
+   15 bytes behind them are read, too. */
 static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t flip)
 {
 #if defined(TC_ISA_AVX512)
@@ -417,6 +418,13 @@ static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t fl
     for (; k + 16 <= count; k += 16) {
         const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(p + k)), _mm_set1_epi8((char)flip));
         sums = _mm_add_epi64(sums, _mm_sad_epu8(x, _mm_setzero_si128()));
+    }
+    if (k < count) {
+        static const uint8_t there[32] = {255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255};
+        const __m128i mask = _mm_loadu_si128((const __m128i *)(there + 16 - (count - k)));
+        const __m128i x = _mm_xor_si128(_mm_loadu_si128((const __m128i *)(p + k)), _mm_set1_epi8((char)flip));
+        sums = _mm_add_epi64(sums, _mm_sad_epu8(_mm_and_si128(x, mask), _mm_setzero_si128()));
+        k = count;
     }
     sum += _mm_cvtsi128_si32(sums) + _mm_cvtsi128_si32(_mm_srli_si128(sums, 8));
 #endif

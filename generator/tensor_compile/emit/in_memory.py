@@ -352,7 +352,7 @@ class _Emitter:
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "rows": schedule.mr, "columns": schedule.nr, "exist": self.whole_columns,
             "pieces": pieces, "ends": ends, "four": four.dtype, "four_zero": four.zero,
-            "sums_text": sums_text(micro, self.isa, False),
+            "sums_text": sums_text(micro, self.isa, False, self.text(self.access.terms), "1"),
             "pointers": ", ".join(f"p[{i}]" for i in range(len(self.kernel.params)))}).rstrip("\n")
 
     @property
@@ -378,14 +378,15 @@ class _Emitter:
         step = self.text(inner.a) if inner else "0"
         lines = len(access.inside) == 1 and self.isa.lanes > 1
         whole_rows = not self.schedule.kc and access.elements.is_const
+        apart = self.blocks.form.halves > 1
         return {
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
             "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
             "run_bounds": self.run_bounds(run, k_names) if run else [],
             "whole_rows": whole_rows,
             # the sum of a row comes with its copy, of the rows that lie in no padding
-            "summed": run is not None and self.blocks.form.starts and whole_rows,
-            "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside,
+            "summed": run is not None and self.blocks.form.starts and whole_rows and not apart,
+            "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside, "apart": apart,
             "if_summed": "inside ? " if access.bounds else "",
             "or_sum": f" : tct_sum_bytes(row, {access.elements}, {self.flip})" if access.bounds else "",
             "row_bytes": str(access.elements),

@@ -107,15 +107,16 @@ def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
     return regs
 
 
-def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
-    """The sums in registers, of what `m` describes. more: they may go on from sums in memory."""
+def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->terms", taps: str = "m->taps") -> str:
+    """The sums in registers, of what `m` describes. more: they may go on from sums in memory. terms, taps: how many,
+    where that is known."""
     rows, regs = _rows(micro), _registers(micro, isa)
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
     if kind.sorts:
-        return _sorted_sums(micro, isa, kind)
+        return _sorted_sums(micro, isa, kind, terms)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
-        "lanes": isa.lanes, "steps": micro.steps, "more": more,
+        "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
         "unrolls": not kind.product.integer and isa.lanes >= UNROLLED and len(rows) > 1,
         "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
@@ -127,7 +128,7 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool) -> str:
         "row_terms": kind.row_terms}).rstrip("\n")
 
 
-def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form) -> str:
+def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form, terms: str) -> str:
     """The sums of words that are sorted by their kinds: of one register of columns after the other."""
     within = PANEL // isa.lanes
     return expand_file("contraction/sorted.c.in", {
@@ -135,7 +136,7 @@ def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form) -> str:
             {"v": v, "panel": v // within, "half": v % within, "fetches": micro.fetches and v == 0}
             for v in range(micro.columns // isa.lanes)],
         "lanes": isa.lanes, "panel": PANEL, "b": kind.product.b, "row_c": kind.row_c, "b_c": kind.b_c,
-        "fetches": micro.fetches}).rstrip("\n")
+        "fetches": micro.fetches, "terms": terms}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:
