@@ -100,16 +100,36 @@ static int kind(const uint8_t *word, int turn)
     return !unsafe ? 0 : !negated ? 1 : 2;
 }
 
+/* The blocks that the words of a panel are taken in, and the words of each. */
+static ptrdiff_t blocks(ptrdiff_t words, ptrdiff_t *each)
+{
+    const ptrdiff_t count = (words + 127) / 128;
+    *each = (words + count - 1) / count;
+    *each += *each % 2;
+    return count;
+}
+
+static ptrdiff_t lines_of_order(ptrdiff_t words)
+{
+    ptrdiff_t each;
+    const ptrdiff_t count = blocks(words, &each);
+    return 1 + (4 * count + count * each + COLUMNS - 1) / COLUMNS;
+}
+
 /* Writes the order of a panel behind its words. Rows are signed where its weights are not. */
 static void order(uint8_t *panel, ptrdiff_t words, int turned)
 {
     int32_t *const lines = (int32_t *)(void *)(panel + words * LINE);
     const int turn = turned ? 0x80 : 0;
-    memset(lines, 0, (size_t)(2 * LINE + ((words + 1) / 2 * 2 + COLUMNS - 1) / COLUMNS * LINE));
-    for (int half = 0; half < 2; ++half) {
-        uint16_t *list = (uint16_t *)(void *)(lines + 2 * COLUMNS + half * ((words + 1) / 2));
+    ptrdiff_t each;
+    const ptrdiff_t count = blocks(words, &each);
+    uint16_t *const lists = (uint16_t *)(void *)(lines + COLUMNS + 4 * count);
+    memset(lines, 0, (size_t)(lines_of_order(words) * LINE));
+    for (ptrdiff_t part = 0; part < 2 * count; ++part) {
+        const ptrdiff_t half = part % 2, begin = part / 2 * each, end = begin + each < words ? begin + each : words;
+        uint16_t *list = lists + part * each;
         for (int k = 0; k < 3; ++k)
-            for (ptrdiff_t i = 0; i < words; ++i) {
+            for (ptrdiff_t i = begin; i < end; ++i) {
                 const uint8_t *const word = panel + i * LINE + half * LINE / 2;
                 if (kind(word, turn) != k)
                     continue;
@@ -117,7 +137,7 @@ static void order(uint8_t *panel, ptrdiff_t words, int turned)
                 for (int b = 0; b < 32; ++b)
                     lines[8 * half + b / 4] += (int8_t)(word[b] ^ turn) *
                                                ((turned ? -128 : 0) + (k == 1 && b % 2 ? 255 : 0));
-                lines[COLUMNS + 2 * half + k] += k < 2;
+                lines[COLUMNS + 2 * part + k] += k < 2;
             }
     }
 }
@@ -149,8 +169,8 @@ void tc_data_fill(void *values, const tc_param *param, tc_fill fill, uint64_t se
         }
         }
     }
-    const ptrdiff_t lines = param->words + 2 + ((param->words + 1) / 2 * 2 + COLUMNS - 1) / COLUMNS;
-    for (ptrdiff_t at = 0; param->words && at < param->elements; at += lines * LINE)
+    for (ptrdiff_t at = 0; param->words && at < param->elements;
+         at += (param->words + lines_of_order(param->words)) * LINE)
         order((uint8_t *)values + at, param->words, param->type == TC_DATA_U8);
 }
 

@@ -219,22 +219,23 @@ TCT_ARRANGE(u8xi8, _mm_and_si128(x, _mm_set1_epi16(0xff)), _mm_srli_epi16(x, 8))
 
 /* -- words that are sorted by their kinds (loops/sorted_words.py) ------------------------------------------------------ */
 
-/* What stands behind a panel of `terms` words, for the first or the second eight columns of it. */
-struct tct_order {
-    const int32_t *starts;
-    const uint16_t *words; /* of kind 0, of kind 1 from `first` on, of kind 2 from `second` on */
-    tc_index first, second;
-};
-
 typedef uint16_t __attribute__((may_alias)) tct_short;
 
-static inline struct tct_order tct_order_of(const tc_word *p, tc_index terms, int half)
+/* The order that stands behind the words of a panel. */
+struct tct_order {
+    const int32_t *starts;
+    const tc_word *counts;
+    const tct_short *words;
+    tc_index blocks, each; /* words of a block */
+};
+
+static inline struct tct_order tct_order_of(const tc_word *p, tc_index terms)
 {
-    const tc_word *const counts = p + 16 + 2 * half;
-    return (struct tct_order){.starts = (const int32_t *)p + 8 * half,
-                              .words = (const tct_short *)(p + 32 + half * ((terms + 1) / 2)),
-                              .first = (tc_index)counts[0],
-                              .second = (tc_index)counts[0] + (tc_index)counts[1]};
+    struct tct_order o = {.starts = (const int32_t *)p, .counts = p + 16, .blocks = (terms + 127) / 128};
+    const tc_index each = (terms + o.blocks - 1) / o.blocks;
+    o.each = each + each % 2;
+    o.words = (const tct_short *)(p + 16 + 4 * o.blocks);
+    return o;
 }
 
 /* Signed weights of eight columns. */
@@ -262,24 +263,22 @@ static inline tct_i32 tct_odd(tct_i32 x)
 }
 static inline tct_i32 tct_fma_sorted(tct_i32 a, tct_i32 b, tct_i32 c)
 {
-    tct_i32 sum = _mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
-    __asm__("" : "+x"(sum));
-    return sum;
+    return _mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
 }
 
 /* The words p[0..count-1] of a row: unsigned, where `flip` turns their highest bits; then the same with the second byte of
    each pair subtracted from 255; then their even bytes and their odd ones as 16 bits. */
 static inline void tct_arrange_sorted(tc_word *p, tc_index count, uint32_t flip)
 {
-    tc_index i = 0;
-    for (; i + 8 <= count; i += 8) {
+    const tc_index whole = count / 8 * 8;
+    for (tc_index i = 0; i < whole; i += 8) {
         const __m256i x = _mm256_xor_si256(tct_word_load(p + i), _mm256_set1_epi32((int)flip));
         _mm256_storeu_si256((__m256i *)(p + i), x);
         _mm256_storeu_si256((__m256i *)(p + count + i), _mm256_xor_si256(x, _mm256_set1_epi16((short)0xff00)));
         _mm256_storeu_si256((__m256i *)(p + 2 * count + i), _mm256_and_si256(x, _mm256_set1_epi16(0xff)));
         _mm256_storeu_si256((__m256i *)(p + 3 * count + i), _mm256_srli_epi16(x, 8));
     }
-    for (; i < count; ++i) {
+    for (tc_index i = whole; i < count; ++i) {
         const uint32_t x = p[i] ^ flip;
         p[i] = x, p[count + i] = x ^ 0xff00ff00u;
         p[2 * count + i] = x & 0xff00ffu, p[3 * count + i] = x >> 8 & 0xff00ffu;

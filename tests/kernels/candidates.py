@@ -50,7 +50,7 @@ def integers(arch: str, panel: int) -> list[tuple[str, object, list[dict]]]:
     if arch == "x86_64":
         for a in ("i8", "u8"):
             sorts = replace(products.integers(a, "i8", arch)[0], ordered=True)
-            out += [(f"{a} x i8 37x70x{k}, ordered", typed(37, 70, k, sorts, panel), [{}]) for k in (19, 64)]
+            out += [(f"{a} x i8 37x70x{k}, ordered", typed(37, 70, k, sorts, panel), [{}]) for k in (19, 1040)]
             out += [(f"{a} x i8 3x3, ordered", window(3, 8, 17, sorts, 2, 1, True, panel, 0x7d), [{}])]
     return [*out, ("i8 x i8 1x300x40", typed(1, 300, 40, products.integers("i8", "i8", arch)[0], panel), [{}])]
 

@@ -82,7 +82,7 @@ SCALES = {"small": [1e-4, 0.003, -0.002], "large": [1e-4, 3e8, -1e12], "none": [
 LAYERS = """#include <tensor_compile/model.h>
 TC_MODEL(m)
 {
-    tc_tensor x = tc_input(g, "x", TC_I8, 37, 130), y = tc_input(g, "y", TC_U8, 37, 130);
+    tc_tensor x = tc_input(g, "x", TC_I8, 3, 13, 130), y = tc_input(g, "y", TC_U8, 2, 17, 130);
     tc_weights(g, "w.safetensors");
 """ + "".join(f"""    tc_output(g, "{kind}{n}", tc_quantized_linear(.x = {{{x}, 0.5f, 11}},
                                              .w = tc_weight(g, "{kind}_w{n}"),

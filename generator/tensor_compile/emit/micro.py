@@ -107,13 +107,14 @@ def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
     return regs
 
 
-def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->terms", taps: str = "m->taps") -> str:
+def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->terms", taps: str = "m->taps",
+              apart: int = 0) -> str:
     """The sums in registers, of what `m` describes. more: they may go on from sums in memory. terms, taps: how many,
-    where that is known."""
+    where that is known; apart: elements from one row to the next, where that is."""
     rows, regs = _rows(micro), _registers(micro, isa)
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
     if kind.sorts:
-        return _sorted_sums(micro, isa, kind, terms)
+        return _sorted_sums(micro, isa, kind, terms, apart)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
         "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
@@ -128,15 +129,17 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "row_terms": kind.row_terms}).rstrip("\n")
 
 
-def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form, terms: str) -> str:
+def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form, terms: str, apart: int) -> str:
     """The sums of words that are sorted by their kinds: of one register of columns after the other."""
     within = PANEL // isa.lanes
     return expand_file("contraction/sorted.c.in", {
-        "row_list": _rows(micro), "reg_list": [
+        "row_list": [{"r": r, "at": f"x0 + at + {r * apart}" if apart else f"x{r} + at"} for r in range(micro.rows)],
+        "pointers": [{"r": r} for r in range(1 if apart else micro.rows)],
+        "reg_list": [
             {"v": v, "panel": v // within, "half": v % within, "fetches": micro.fetches and v == 0}
             for v in range(micro.columns // isa.lanes)],
         "lanes": isa.lanes, "panel": PANEL, "b": kind.product.b, "row_c": kind.row_c, "b_c": kind.b_c,
-        "fetches": micro.fetches, "terms": terms}).rstrip("\n")
+        "fetches": micro.fetches, "terms": terms, "rows": micro.rows, "regs": micro.columns // isa.lanes}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:

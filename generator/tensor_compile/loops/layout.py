@@ -30,6 +30,7 @@ from .products import F32, Product, integers
 from .sorted_words import multiplies, ordered, with_order
 
 FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
+FEW_ROWS = 12        # for fewer, words of bytes are not sorted: panels are read once, in their order
 NARROW_TERMS = 8   # of a vector of 16-bit elements
 NARROWEST_GROUP = 16   # output channels of a group that are worth a matrix unit
 
@@ -138,16 +139,16 @@ class _Rewriter:
         half = self.operands.half(b) if self.typed and b.node in self.constant and b.dtype == "f32" else None
         return self.operands.stored(b, half) if half else b
 
-    def integers(self, a: Value, b: Value, elements: Expr) -> tuple[Value, Value, Product, bool] | None:
+    def integers(self, a: Value, b: Value, elements: Expr, rows: int) -> tuple[Value, Value, Product, bool] | None:
         """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
-        where they may not be short. elements: of a sum."""
+        where they may not be short. elements: of a sum; rows: at least so many, whatever the batch is."""
         if not self.typed or self.in_bytes:
             return None
         short_a, short_b = self.operands.short(a), self.operands.short(b)
         if short_a is None or short_b is None:
             return None
         product, turned = integers(short_a, short_b, self.typed)
-        if self.sorts and b.node in self.constant:
+        if self.sorts and b.node in self.constant and rows >= FEW_ROWS:
             product = ordered(product, elements)
         return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short_b), \
             product, turned
@@ -155,7 +156,8 @@ class _Rewriter:
     def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                     free: list[int]) -> Node | None:
         columns = product_of(b.shape[d] for d in free)
-        short = self.integers(a, b, product_of(b.shape[d] for d in contract))
+        inner = [d for i, d in enumerate(a.shape) if i > 0 and i not in node.attrs["lhs_contract"] and d.is_const]
+        short = self.integers(a, b, product_of(b.shape[d] for d in contract), product_of(inner).value)
         if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
             return None
         a, b, product, turned = short
@@ -218,7 +220,9 @@ class _Rewriter:
         if self.in_bytes and w.node in self.constant and w.node.op == "cast" and w.node.operands[0].dtype == "i8":
             return self.bytes_convolution(node, x, w)
         enough = w.shape[0].is_const and w.shape[0].value >= FEWEST_COLUMNS
-        short = self.integers(x, w, product_of(w.shape[1:])) if w.dtype == "i32" and enough else None
+        positions = product_of(node.types[0].shape[2:])
+        rows = positions.value if positions.is_const else FEW_ROWS
+        short = self.integers(x, w, product_of(w.shape[1:]), rows) if w.dtype == "i32" and enough else None
         if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
             return None
         product, turned = F32, False

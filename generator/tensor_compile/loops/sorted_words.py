@@ -11,8 +11,9 @@ are three kinds of words of four terms, each for eight columns together (a regis
 
 Behind the words of a panel stands their order, in lines of 16 words of 32 bits. The first line is what the sums of
 columns start from: the 255 * w of kind 1, less 128 * w of all words where a row's bytes are signed, whose highest bit
-is turned. The next one begins with the number of words of kind 0 and of kind 1, of the first eight columns and of the
-others. Then, for each eight, the numbers of its words follow by kind, two in a word.
+is turned. Words are taken in blocks of about BLOCK, whose rows and columns stay in the first cache while both eight
+columns of a panel are multiplied. Of each block there are the numbers of words of kind 0 and of kind 1 of the first
+eight columns, and of the others; then, of each block and each eight, the numbers of its words by kind, two in a word.
 """
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ MOST = 128      # 255 * MOST fits 16 bits
 LEAST = 32      # words of a sum from which on three loops over them are worth it
 COLUMNS = 16    # of a panel
 LINE = 16       # words
+BLOCK = 128     # words at most
 DOTS = frozenset(("AVX_VNNI", "AVX512_VNNI"))
 # (like, op, operands, attributes, dtype, shape) -> the result of a new node
 Make = Callable[[Node, str, tuple[Value, ...], dict[str, Any], str, tuple[Expr, ...]], Value]
@@ -50,9 +52,17 @@ def ordered(product: Product, elements: Expr) -> Product:
     return product if few or not product.sortable else replace(product, ordered=True)
 
 
+def blocks(words: int) -> tuple[int, int]:
+    """How many there are, and the words of each; of the last one fewer, perhaps."""
+    count = -(-words // BLOCK)
+    each = -(-words // count)
+    return count, each + each % 2
+
+
 def lines(words: int) -> int:
     """Of the order of a panel of that many words a column."""
-    return 2 + -(-2 * -(-words // 2) // LINE)
+    count, each = blocks(words)
+    return 1 + -(-(4 * count + count * each) // LINE)
 
 
 def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
@@ -61,6 +71,7 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     panels = 1
     for h in heads:
         panels *= h
+    count, each = blocks(words)
     graph = _Nodes(make, like)
     w = graph.cast(graph.reshape(x, [panels, words, COLUMNS, 4]), "i32")
     if product.zero:
@@ -75,28 +86,27 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     starts = graph.mul(graph.sum(graph.mul(second, turned), (1, 3)), graph.number(255, (panels, COLUMNS)))
     if product.a == "i8":
         starts = graph.add(starts, graph.mul(graph.sum(w, (1, 3)), graph.number(-128, (panels, COLUMNS))))
-    # -- the numbers of the words, by kind: each goes where the words before it leave off
-    of = [graph.bits("eq", kinds, k) for k in (0, 1, 2)]
-    before = [graph.running(x) for x in of[:2]]     # of a kind, up to the word
-    counts = [graph.sum(x, (1,)) for x in of[:2]]
-    number = graph.spread(graph.node("iota", (), {"axis": 0}, "i32", (words,)), kinds.shape, (1,))
-    places = [before[0], graph.add(graph.spread(counts[0], kinds.shape, (0, 2)), before[1])]
-    both = graph.op("sub", number, graph.add(*before))
-    others = graph.add(graph.spread(graph.add(*counts), kinds.shape, (0, 2)), both)
-    places.append(graph.add(others, graph.number(1, both)))
-    place = graph.number(-1, kinds)
-    for chosen, there in zip(of, places):
-        place = graph.add(place, graph.mul(chosen, there))
-    order = graph.scattered(graph.turned(place, words), graph.turned(number, 0), 2 * panels * words)
-    order = graph.reshape(order, [panels, 2, words])
-    if words % 2:
-        order = graph.concat([order, graph.number(0, (panels, 2, 1))], 2)
-    upper = graph.every(order, 2, 1, 2)
-    order = graph.either(graph.every(order, 2, 0, 2), graph.op("shift_left", upper, graph.number(16, upper)))
-    numbers = graph.concat([graph.reshape(x, [panels, 2, 1]) for x in counts], 2)
-    all_words = [starts, graph.reshape(numbers, [panels, 4]), graph.number(0, (panels, LINE - 4)),
-                 graph.reshape(order, [panels, 2 * ((words + 1) // 2)])]
-    missing = -order.shape[-1].value * 2 % LINE
+    # -- the numbers of the words of a block by kind: each goes where the words before it leave off
+    number = graph.spread(graph.node("iota", (), {"axis": 0}, "i32", (count * each,)), (panels, count * each, 2), (1,))
+    if count * each > words:    # words that are not there, at the end
+        kinds = graph.concat([kinds, graph.number(3, (panels, count * each - words, 2))], 1)
+    rows = panels * count
+    kinds, number = (graph.reshape(v, [rows, each, 2]) for v in (kinds, number))
+    within = graph.spread(graph.node("iota", (), {"axis": 0}, "i32", (each,)), kinds.shape, (1,))
+    is_first, is_second = graph.bits("eq", kinds, 0), graph.bits("eq", kinds, 1)
+    before = [graph.running(is_first), graph.running(is_second)]     # of a kind, up to the word
+    counts = [graph.spread(graph.sum(v, (1,)), kinds.shape, (0, 2)) for v in (is_first, is_second)]
+    others = graph.add(graph.add(*counts), graph.add(graph.op("sub", within, graph.add(*before)), graph.number(1, within)))
+    is_other = graph.op("sub", graph.number(1, kinds), graph.add(is_first, is_second))
+    place = graph.add(graph.mul(is_first, before[0]), graph.mul(is_second, graph.add(counts[0], before[1])))
+    place = graph.add(graph.add(place, graph.mul(is_other, others)), graph.number(-1, place))
+    order = graph.scattered(graph.turned(place, each), graph.turned(number, 0), 2 * rows * each)
+    order = graph.reshape(order, [panels, count * 2 * each])
+    upper = graph.every(order, 1, 1, 2)
+    order = graph.either(graph.every(order, 1, 0, 2), graph.op("shift_left", upper, graph.number(16, upper)))
+    numbers = graph.concat([graph.reshape(graph.sum(v, (1,)), [rows, 2, 1]) for v in (is_first, is_second)], 2)
+    all_words = [starts, graph.reshape(numbers, [panels, 4 * count]), order]
+    missing = -(4 * count + count * each) % LINE
     if missing:
         all_words.append(graph.number(0, (panels, missing)))
     return graph.concat([x, graph.reshape(graph.bytes(graph.concat(all_words, 1), x.dtype),
