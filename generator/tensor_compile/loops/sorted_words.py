@@ -96,7 +96,8 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     is_first, is_second = graph.bits("eq", kinds, 0), graph.bits("eq", kinds, 1)
     before = [graph.running(is_first), graph.running(is_second)]     # of a kind, up to the word
     counts = [graph.spread(graph.sum(v, (1,)), kinds.shape, (0, 2)) for v in (is_first, is_second)]
-    others = graph.add(graph.add(*counts), graph.add(graph.op("sub", within, graph.add(*before)), graph.number(1, within)))
+    left = graph.op("sub", within, graph.add(*before))
+    others = graph.add(graph.add(*counts), graph.add(left, graph.number(1, within)))
     is_other = graph.op("sub", graph.number(1, kinds), graph.add(is_first, is_second))
     place = graph.add(graph.mul(is_first, before[0]), graph.mul(is_second, graph.add(counts[0], before[1])))
     place = graph.add(graph.add(place, graph.mul(is_other, others)), graph.number(-1, place))
