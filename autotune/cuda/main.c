@@ -38,6 +38,7 @@
 enum { MOST_BUFFERS = 128, MOST_CANDIDATES = 256, MOST_DIMS = 16, MOST_CALLS = 128, MAP_BYTES = 128 };
 enum { MOST_MAPS = 8 * 5 }; /* of 8 parts with a first and 4 second operands (loops/grouped_contractions.py) */
 enum { SAMPLE = 400000 };   /* ns of a sample, at least */
+enum { EDGE = 400 }; /* ns that a kernel of the library takes more between two of ours, which then do not overlap */
 static const size_t ROOM = 8ul << 30; /* bytes that copies of constants may take */
 
 typedef struct {
@@ -56,7 +57,6 @@ typedef struct {
     tc_lt_plan plan;
     void *graph;
     int calls;
-    double least; /* ns of a call of the graph */
 } candidate;
 
 typedef struct {
@@ -440,18 +440,14 @@ static void prove_again(tc_gpu *gpu, problem *p, const memory_of *m, tc_timing *
 
 /* -- time ---------------------------------------------------------------------------------------------------------- */
 
-/* Records as many calls as a sample takes, at least one with each copy of the constants. other: is called in front of each,
- * with constants that are far away in time; or NULL. */
-static void record(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c, candidate *other)
+/* Records as many calls as a sample takes, at least one with each copy of the constants. */
+static void record(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c)
 {
     double ns = 0;
     for (c->calls = m->count < 4 ? 4 : m->count;; c->calls *= 2) {
         tc_gpu_record(gpu);
-        for (int i = 0; i < c->calls; ++i) {
-            if (other)
-                call(gpu, p, m, other, (i + m->count / 2) % m->count);
+        for (int i = 0; i < c->calls; ++i)
             call(gpu, p, m, c, i % m->count);
-        }
         c->graph = tc_gpu_recorded(gpu);
         if (gpu->failed)
             return;
@@ -463,20 +459,13 @@ static void record(tc_gpu *gpu, const problem *p, const memory_of *m, candidate 
     }
 }
 
-/* A sample: nanoseconds of a call. Our kernels begin before the one in front of them has ended, which those of the library
- * need not allow. What that costs shows between kernels of ours, so an algorithm of the library is timed behind the first
- * candidate, whose own least time is subtracted. */
-static double sample(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c, candidate *first)
+/* Nanoseconds of a call. */
+static double sample(tc_gpu *gpu, const problem *p, const memory_of *m, candidate *c)
 {
-    candidate *const other = c->is_product && first->loaded ? first : NULL;
     if (!c->graph)
-        record(gpu, p, m, c, other);
-    const double ns = gpu->failed ? 0 : tc_gpu_time(gpu, c->graph) / c->calls;
-    if (c->least == 0 || ns < c->least)
-        c->least = ns;
-    if (other)
-        sample(gpu, p, m, other, other); /* in turns, so that both see the same clocks */
-    return other ? ns - other->least : ns;
+        record(gpu, p, m, c);
+    const double edge = c->is_product && p->candidates[1].kernel.overlaps ? EDGE : 0;
+    return gpu->failed ? 0 : tc_gpu_time(gpu, c->graph) / c->calls + edge;
 }
 
 static int measure(tc_gpu *gpu, problem *p, memory_of *m, tc_timing *timings, int rounds)
@@ -487,7 +476,7 @@ static int measure(tc_gpu *gpu, problem *p, memory_of *m, tc_timing *timings, in
             tc_timing *timing = &timings[c];
             if (!timing->runs)
                 continue;
-            const double mean = timing->samples[round] = sample(gpu, p, m, one, &p->candidates[1]);
+            const double mean = timing->samples[round] = sample(gpu, p, m, one);
             if (timing->rounds++ == 0 || mean < timing->least)
                 timing->least = mean;
         }
