@@ -17,6 +17,7 @@ from ..loops.scalar_ir import Load
 from ..records import dataclass
 from ..symbolic import Sym
 from . import in_memory
+from .access import Access
 from .epilogue import names_of, statements, sum_again
 from .frame import Frame, PROCESSOR
 from .identity import identity
@@ -58,7 +59,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
-                      "threads": ", threads" if schedule.bands else ""})
+                      "threads": ", threads" if in_memory.asks_threads(Access.of(part), schedule) else ""})
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
     own_scratch = "0"
     if scratch:

@@ -34,6 +34,7 @@ from .walk import batch_decode, batch_names, place
 SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
 MOST_TAPS = 128   # for which pointers to rows are kept
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
+TEAM_GROUPS = 8   # of columns that a thread of a team computes of the rows that it copies, about
 MOST_TILES = 64   # of a block of rows: bits of a word
 
 
@@ -155,6 +156,11 @@ def tiled(kernel: ContractionKernel) -> bool:
     return access.product.group == 4 and terms.is_const and terms.value >= TILE and (rows or 0) >= TILE
 
 
+def asks_threads(access: Access, schedule: Schedule) -> bool:
+    """What a thread takes depends on how many there are."""
+    return schedule.bands > 0 or schedule.blocked and blocks(access, schedule).rows_first
+
+
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
     if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
@@ -267,8 +273,8 @@ class _Emitter:
         most_height = max((band.height for band in bands), default=1)
         most_sums = sums * max((band.height * -(-band.columns // unit) * unit for band in bands), default=1)
         values: dict[str, object] = {
-            "threads_parameter": ", tc_index threads" if schedule.bands else "",
-            "threads_argument": ", threads" if schedule.bands else "",
+            "threads_parameter": ", tc_index threads" if asks_threads(access, schedule) else "",
+            "threads_argument": ", threads" if asks_threads(access, schedule) else "", "team_groups": TEAM_GROUPS,
             "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
