@@ -172,10 +172,12 @@ def run(options: Options, progress: Progress, captured: capture_run.Captured | N
     """The plan, compiled; captured, inputs, form: as of `plan`."""
     planned = plan(options, progress, captured, inputs, form)
     compiler, target, sources = planned.compiler, planned.target, planned.sources
-    # The driver runs before the instruction set is chosen: it is compiled for the baseline.
+    # The driver runs before the instruction set is chosen: it is compiled for the baseline. With -O2 that takes twice
+    # as long for a model of many layers, and is no faster; on microcontrollers, of one thread, it is smaller.
+    optimise = "-O1" if target.threads > 1 else "-O2"
     driver = Unit(f"tcd_{planned.compiled.plan.model[:LONGEST_MODEL]}", planned.driver_text,
                   toolchain.kernel_flags(compiler, baseline(compiler.arch).name, target.flags, options.cflags,
-                                         compiler.arch, optimise="-O2"))
+                                         compiler.arch, optimise=optimise))
     if options.keep:
         for name, text in (*sources.texts(), (f"{driver.name}.c", driver.text)):
             files.write(Path(options.keep) / name, text)
