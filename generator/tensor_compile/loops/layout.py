@@ -139,7 +139,8 @@ class _Rewriter:
         half = self.operands.half(b) if self.typed and b.node in self.constant and b.dtype == "f32" else None
         return self.operands.stored(b, half) if half else b
 
-    def integers(self, a: Value, b: Value, elements: Expr, rows: int) -> tuple[Value, Value, Product, bool] | None:
+    def integers(self, a: Value, b: Value, elements: Expr, rows: int, columns: Expr
+                 ) -> tuple[Value, Value, Product, bool] | None:
         """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
         where they may not be short. elements: of a sum; rows: at least so many, whatever the batch is."""
         if not self.typed or self.in_bytes:
@@ -149,7 +150,7 @@ class _Rewriter:
             return None
         product, turned = integers(short_a, short_b, self.typed)
         if self.sorts and b.node in self.constant and rows >= FEW_ROWS:
-            product = ordered(product, elements)
+            product = ordered(product, elements, columns)
         return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short_b), \
             product, turned
 
@@ -157,7 +158,7 @@ class _Rewriter:
                     free: list[int]) -> Node | None:
         columns = product_of(b.shape[d] for d in free)
         inner = [d for i, d in enumerate(a.shape) if i > 0 and i not in node.attrs["lhs_contract"] and d.is_const]
-        short = self.integers(a, b, product_of(b.shape[d] for d in contract), product_of(inner).value)
+        short = self.integers(a, b, product_of(b.shape[d] for d in contract), product_of(inner).value, columns)
         if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
             return None
         a, b, product, turned = short
@@ -222,7 +223,8 @@ class _Rewriter:
         enough = w.shape[0].is_const and w.shape[0].value >= FEWEST_COLUMNS
         positions = product_of(node.types[0].shape[2:])
         rows = positions.value if positions.is_const else FEW_ROWS
-        short = self.integers(x, w, product_of(w.shape[1:]), rows) if w.dtype == "i32" and enough else None
+        columns = floordiv(w.shape[0], wrap(node.attrs["groups"]))
+        short = self.integers(x, w, product_of(w.shape[1:]), rows, columns) if w.dtype == "i32" and enough else None
         if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
             return None
         product, turned = F32, False

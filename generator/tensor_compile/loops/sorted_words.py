@@ -27,7 +27,8 @@ from ..target import Target
 from .products import Product
 
 MOST = 128      # 255 * MOST fits 16 bits
-LEAST = 32      # words of a sum from which on three loops over them are worth it
+LEAST = 64      # words of a sum from which on three loops over them are worth it,
+FEWEST = 64     # and columns from which on the copies of rows are, which are twice as large
 COLUMNS = 16    # of a panel
 LINE = 16       # words
 BLOCK = 128     # words at most
@@ -45,10 +46,10 @@ def multiplied_by(isa: InstructionSet) -> bool:
     return isa.vectors == "AVX2" and not any(f.name in DOTS for f in isa.features)
 
 
-def ordered(product: Product, elements: Expr) -> Product:
-    """The product with an order behind its panels, where that is worth it."""
+def ordered(product: Product, elements: Expr, columns: Expr) -> Product:
+    """The product with an order behind its panels, where that is worth it. elements: of a sum."""
     words = (elements + (product.group - 1)) // product.group
-    few = not words.is_const or not LEAST <= words.value < 1 << 16
+    few = not (words.is_const and columns.is_const) or columns.value < FEWEST or not LEAST <= words.value < 1 << 16
     return product if few or not product.sortable else replace(product, ordered=True)
 
 
