@@ -24,23 +24,26 @@ static void pause_cpu(void)
 }
 #endif
 
-void tc_barrier(tc_frame *frame, tc_index threads)
+void tc_wait(tc_frame *frame, unsigned phase)
 {
 #if TC_TEAMS
-    if (threads == 1)
-        return;
-    const unsigned phase = __atomic_load_n(&frame->phase, __ATOMIC_RELAXED); /* cannot change before we arrive */
-    if (__atomic_add_fetch(&frame->arrived, 1u, __ATOMIC_ACQ_REL) == (unsigned)threads) {
-        __atomic_store_n(&frame->arrived, 0u, __ATOMIC_RELAXED);
-        __atomic_store_n(&frame->phase, phase + 1, __ATOMIC_RELEASE);
-        return;
-    }
-    for (unsigned count = 0; __atomic_load_n(&frame->phase, __ATOMIC_ACQUIRE) == phase; ++count) {
+    for (unsigned count = 0; tc_waits(frame, phase); ++count) {
         if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
             pause_cpu();
     }
+#else
+    (void)frame, (void)phase;
+#endif
+}
+
+void tc_barrier(tc_frame *frame, tc_index threads)
+{
+#if TC_TEAMS
+    unsigned phase;
+    if (threads > 1 && !tc_arrive(frame, threads, &phase))
+        tc_wait(frame, phase);
 #else
     (void)frame;
     (void)threads; /* one */

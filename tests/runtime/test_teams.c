@@ -278,6 +278,81 @@ static void test_pieces(void)
     free(s);
 }
 
+enum { WAITING = 5, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
+
+/* Of a step of 60 panels, in two products, of which the first has two operands; the second's panels are larger. */
+static const tc_stream two_products[] = {
+    {0, 48, 64, PANEL_BYTES}, {0, 48, 64 + 48 * PANEL_BYTES, PANEL_BYTES}, {48, 12, 64 + 96 * PANEL_BYTES, 2 * PANEL_BYTES}};
+
+/* The threads' lines together are all lines of all panels, and a thread's those of the panels that the kernel gives it. */
+static void test_streams(void)
+{
+    enum { LINES = (96 + 24) * PANEL_BYTES / 64 };
+    static const unsigned char weights[64 + LINES * 64];
+    const tc_frame frame = {.weights = weights};
+    for (tc_index threads = 1; threads <= 64; threads = threads * 3 / 2 + 1) {
+        int hits[LINES] = {0}, own = 1, once = 1;
+        for (tc_index thread = 0; thread < threads; ++thread) {
+            tc_index begin, end;
+            tc_share(FETCHED, thread, threads, &begin, &end);
+            tc_ahead ahead = tc_ahead_of(&frame, two_products, 3, FETCHED, thread, threads);
+            for (const unsigned char *line; (line = tc_ahead_next(&ahead));) {
+                const tc_index at = (line - weights - 64) / 64, panel = at / (PANEL_BYTES / 64);
+                const tc_index number = panel < 96 ? panel % 48 : 48 + (panel - 96) / 2;
+                own &= at >= 0 && at < LINES && number >= begin && number < end;
+                hits[at >= 0 && at < LINES ? at : 0]++;
+            }
+        }
+        for (int i = 0; i < LINES; ++i)
+            once &= hits[i] == 1;
+        tc_ok(own && once, "%d threads fetch the panels that are theirs", (int)threads);
+    }
+    const tc_stream large = {0, 1, 0, LARGE};
+    tc_ahead ahead = tc_ahead_of(&frame, &large, 1, 1, 0, 1);
+    int lines = 0;
+    while (tc_ahead_next(&ahead))
+        ++lines;
+    tc_ok(lines == TC_AHEAD / 64, "no more than the second cache keeps: %d lines", lines);
+}
+
+typedef struct waiting {
+    tc_frame frame;
+    int done[WAITING], seen;
+} waiting;
+
+/* Each step counts what the one before it left, some threads later than others. */
+static void wait_and_fetch(void *p, tc_index thread, tc_index threads)
+{
+    waiting *w = p;
+    tc_ahead ahead = tc_ahead_of(&w->frame, two_products, 3, FETCHED, thread, threads);
+    for (int step = 1; step <= WAITS; ++step) {
+        if ((step + thread) % 7 == 0)
+            sched_yield();
+        w->done[thread] = step;
+        tc_barrier_ahead(&w->frame, threads, &ahead);
+        if (thread == step % threads)
+            for (tc_index i = 0; i < threads; ++i)
+                w->seen += w->done[i] == step;
+        tc_barrier_ahead(&w->frame, threads, &ahead);
+        if (step % 5 == 0)
+            ahead = tc_ahead_of(&w->frame, two_products, 3, FETCHED, thread, threads);
+    }
+}
+
+static void test_waiting(void)
+{
+    static unsigned char weights[64 + 120 * PANEL_BYTES];
+    for (tc_index threads = 1; threads <= WAITING; threads += 2) {
+        tc_context context = {0};
+        waiting w = {.frame = {.context = &context, .weights = weights}};
+        tc_pool *pool = tc_pool_create(threads);
+        tc_context_use_pool(&context, pool);
+        context.team.run(context.team.user, threads, wait_and_fetch, &w);
+        tc_ok(w.seen == WAITS * threads, "%d threads that fetch wait for each other", (int)threads);
+        tc_pool_destroy(pool);
+    }
+}
+
 static void pool_of_any(fixture *f)
 {
     const int anywhere[] = {TC_ANY_PROCESSOR, TC_ANY_PROCESSOR};
@@ -369,6 +444,8 @@ int main(void)
 #endif
     test_processors(f);
     test_pieces();
+    test_streams();
+    test_waiting();
     free(f);
     return tc_done();
 }

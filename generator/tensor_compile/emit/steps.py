@@ -12,11 +12,12 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
     Loop, LoopNestKernel, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
-from ..loops.scalars import extent
+from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window
 from ..symbolic import Expr
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
+from .streams import ROWS, streams, Streams
 from .work import kernel_work, tiles_work
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ class StepsWriter:
         self.depth = 1
         self.step = 0          # the next one's number
         self.checks = 0        # groups of checks so far
+        self.streams, self.streamed = "", 0    # the table of those that are fetched ahead; how many were
         self.within = False    # in tiles, whose kernels are one thread's each
+        self.ahead = self.streaming() if self.piecewise else {}    # by the number of their step; those that are to come
         pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
         swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
@@ -57,10 +60,37 @@ class StepsWriter:
         for buffer, variable in self.moving.items():
             self.put(f"{self.address}{variable} = {self.temp(buffer)};")
         self.begin()
+        table = self.stream_table(name)
         self.items(self.program.steps)
         self.end()
-        return "\n".join([f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{", *self.lines,
-                          "}", ""])
+        return "\n".join([*table, f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
+                          *self.lines, "}", ""])
+
+    # -- what is fetched ahead ----------------------------------------------------------------------------------
+    def streaming(self) -> dict[int, Streams]:
+        """Steps outside of loops that read packed weights once."""
+        found: dict[int, Streams] = {}
+        number = 0
+        for item in self.program.steps:
+            read = streams(item.kernel, self.function.plan.packed) if isinstance(item, Step) else None
+            if read is not None and number:
+                found[number] = read
+            number += len(list(leaves([item])))
+        return found
+
+    def stream_table(self, name: str) -> list[str]:
+        """All streams, and the first step's as the first to be fetched."""
+        if not self.ahead:
+            return []
+        self.streams = f"{name}_streams"
+        rows = [f"    {{{p.first}, {p.count}, {p.offset}, {p.bytes}}}," for s in self.ahead.values() for p in s.parts]
+        self.put(f"tc_ahead ahead = {self.next_streams(0)};")
+        return [f"static const tc_stream {self.streams}[] = {{", *rows, "};", ""]
+
+    def next_streams(self, at: int) -> str:
+        """Of the next streaming step, whose streams begin at number `at` of the table."""
+        step = next(iter(self.ahead.values()))
+        return f"tc_ahead_of(f, {self.streams} + {at}, {len(step.parts)}, {step.panels}, thread, threads)"
 
     def begin(self) -> None:
         """Before all steps."""
@@ -89,7 +119,8 @@ class StepsWriter:
 
     def barrier(self) -> None:
         if self.threads > 1 and (self.step or self.depth > 1):
-            self.put("tc_barrier(f, threads);")
+            ahead = self.ahead and self.depth == 1
+            self.put("tc_barrier_ahead(f, threads, &ahead);" if ahead else "tc_barrier(f, threads);")
 
     def end_checks(self) -> None:
         self.put(f"if (tc_faulted(f, {self.checks}, threads))", "    return;")
@@ -222,6 +253,10 @@ class StepsWriter:
                      f"{self.function.c(b.elements)}, {self.function.c(kernel.bound)});")
         self.depth -= 1
         self.put("}")
+        if number in self.ahead:
+            self.streamed += len(self.ahead.pop(number).parts)
+            if self.ahead:
+                self.put(f"ahead = {self.next_streams(self.streamed)};")
 
     @property
     def piecewise(self) -> bool:
@@ -230,7 +265,7 @@ class StepsWriter:
 
     def shared(self, kernel: Kernel) -> bool:
         """Whether threads that have done their part take pieces of others'. Scratch is a thread's, not a piece's."""
-        return self.piecewise and isinstance(kernel, PIECEWISE) \
+        return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
             and not any(p.kind == "scratch" for p in kernel.params)
 
     def work(self, operations: Expr) -> str:
@@ -274,6 +309,15 @@ class StepsWriter:
         if b.kind == "packed":
             return f"(void *)(f->weights + {function.plan.packed[b.name]})"
         return self.moving.get(b.name) or self.temp(b.name)
+
+
+def _few_rows_in_place(kernel: Kernel) -> bool:
+    """A product of few rows whose second operand is read where it lies, as values are by a decoder: memory sets its
+    time, and neighbouring columns of a piece are read together, so pieces are as large as they can be."""
+    if not isinstance(kernel, ContractionKernel) or kernel.b_panel:
+        return False
+    rows = domain_size(kernel.m)
+    return rows.is_const and rows.value <= ROWS
 
 
 def _comment(label: str) -> str:

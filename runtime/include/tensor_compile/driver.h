@@ -323,6 +323,94 @@ static inline tc_index tc_window_begin(tc_window *w, unsigned char *rows, tc_ind
 /* A barrier of all threads of the call. What each wrote before is seen by all after. */
 void tc_barrier(tc_frame *frame, tc_index threads);
 
+/* Its parts. Whether the thread is the last one to arrive, which opens the barrier; else it waits: others are still missing in
+ * that phase. */
+static inline int tc_arrive(tc_frame *frame, tc_index threads, unsigned *phase)
+{
+    *phase = __atomic_load_n(&frame->phase, __ATOMIC_RELAXED); /* cannot change before we arrive */
+    if (__atomic_add_fetch(&frame->arrived, 1u, __ATOMIC_ACQ_REL) != (unsigned)threads)
+        return 0;
+    __atomic_store_n(&frame->arrived, 0u, __ATOMIC_RELAXED);
+    __atomic_store_n(&frame->phase, *phase + 1, __ATOMIC_RELEASE);
+    return 1;
+}
+
+static inline int tc_waits(const tc_frame *frame, unsigned phase)
+{
+    return __atomic_load_n(&frame->phase, __ATOMIC_ACQUIRE) == phase;
+}
+
+void tc_wait(tc_frame *frame, unsigned phase);
+
+/* Packed weights that a step reads panel by panel, each of them once: `count` panels of `bytes`, which are numbers `first` and up
+ * of those that the team shares. offset: of the first one's, in the weights. */
+typedef struct tc_stream {
+    tc_index first, count;
+    uint64_t offset, bytes;
+} tc_stream;
+
+/* What a thread is going to read of the next such step and has not fetched yet: panels `first` to last-1 of the streams up to
+ * `end`, of which the one before `stream` is under way. */
+typedef struct tc_ahead {
+    const unsigned char *weights, *at, *stop;
+    const tc_stream *stream, *end;
+    tc_index first, last;
+    uint64_t room; /* bytes that may still be fetched */
+} tc_ahead;
+
+/* Bytes that a thread fetches for a step: half of a small second cache. */
+enum { TC_AHEAD = 1 << 19 };
+
+/* Thread `thread`'s part of a step of `panels` panels. */
+__attribute__((noinline, unused)) static tc_ahead tc_ahead_of(const tc_frame *frame, const tc_stream *streams,
+                                                              int count, tc_index panels, tc_index thread,
+                                                              tc_index threads)
+{
+    tc_ahead ahead = {frame->weights, 0, 0, streams, streams + count, 0, 0, TC_AHEAD};
+    tc_share(panels, thread, threads, &ahead.first, &ahead.last);
+    return ahead;
+}
+
+/* The next line that is to be fetched; NULL: there is none. */
+static inline const unsigned char *tc_ahead_next(tc_ahead *ahead)
+{
+    while (ahead->at == ahead->stop) {
+        if (ahead->stream == ahead->end)
+            return 0;
+        const tc_stream *const s = ahead->stream++;
+        const tc_index first = ahead->first - s->first, last = ahead->last - s->first;
+        const uint64_t begin = first > 0 ? (uint64_t)first : 0,
+                       stop = last < s->count ? (uint64_t)last : (uint64_t)s->count;
+        if (last <= 0 || begin >= stop)
+            continue;
+        ahead->at = ahead->weights + s->offset + begin * s->bytes;
+        ahead->stop = ahead->weights + s->offset + stop * s->bytes;
+    }
+    const uint64_t left = (uint64_t)(ahead->stop - ahead->at), line = left < 64 ? left : 64;
+    if (ahead->room < line)
+        return 0;
+    ahead->room -= line;
+    ahead->at += line;
+    return ahead->at - line;
+}
+
+/* A barrier whose threads fetch what they read next to their second caches while they wait for others, some lines between two
+ * looks at it: a processor has few places for lines on their way. */
+__attribute__((noinline, unused)) static void tc_barrier_ahead(tc_frame *frame, tc_index threads, tc_ahead *ahead)
+{
+    unsigned phase;
+    if (threads == 1 || tc_arrive(frame, threads, &phase))
+        return;
+    for (const unsigned char *line = 0; tc_waits(frame, phase);) {
+        for (int i = 0; i < 4 && (line = tc_ahead_next(ahead)); ++i)
+            __builtin_prefetch(line, 0, 2);
+        if (!line) {
+            tc_wait(frame, phase);
+            return;
+        }
+    }
+}
+
 /* Records that check `group` (> 0, ascending) failed: `data` (n elements of i32 or i64) has one outside 0..bound-1. */
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound);
 
