@@ -157,7 +157,7 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     for number, options in enumerate(builds):
         left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
         result = tune_model.search(options, request, tune_model.Clock(left), partial(_line, options))
-        _print(options, result, args.diff, left)
+        _print(options, result, args.diff, None if args.budget is None else args.budget / len(builds))
         wrong += result.wrong
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
