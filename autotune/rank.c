@@ -3,6 +3,8 @@
 
 #define FAR_BEHIND 1.25 /* after three rounds */
 #define BEHIND 1.05     /* after six */
+#define WORTH 0.98      /* of the champion's time: what takes its place */
+#define CHANCE 0.05     /* that any of those that are compared does so by chance */
 
 double tc_sign_test(int wins, int rounds)
 {
@@ -17,7 +19,8 @@ double tc_sign_test(int wins, int rounds)
     return sum;
 }
 
-static int beats(const tc_timing *a, const tc_timing *b, int rounds, int exact)
+/* tried: how many are compared, each of which may win by chance */
+static int beats(const tc_timing *a, const tc_timing *b, int rounds, int exact, int tried)
 {
     if (!b->runs)
         return a->runs;
@@ -27,7 +30,8 @@ static int beats(const tc_timing *a, const tc_timing *b, int rounds, int exact)
             ++both;
             wins += a->samples[r] < b->samples[r];
         }
-    return a->runs && a->least < 0.99 * b->least && (exact || tc_sign_test(wins, both) < 0.05);
+    return a->runs && a->least < (exact ? 0.99 : WORTH) * b->least &&
+           (exact || tc_sign_test(wins, both) < CHANCE / tried);
 }
 
 static void drop(tc_timing *timings, int count, int incumbent, double limit)
@@ -49,9 +53,11 @@ void tc_rank_drop(tc_timing *timings, int count, int incumbent, int round)
 
 int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds, int exact)
 {
-    int champion = incumbent;
+    int champion = incumbent, tried = 0;
     for (int c = 0; c < count; ++c)
-        if (c != champion && beats(&timings[c], &timings[champion], rounds, exact))
+        tried += c != incumbent && timings[c].runs;
+    for (int c = 0; c < count; ++c)
+        if (c != champion && beats(&timings[c], &timings[champion], rounds, exact, tried))
             champion = c;
     return timings[champion].runs ? champion : -1;
 }

@@ -2,8 +2,8 @@
  *
  * Which candidate wins, of samples that were taken in turns. A candidate's time is its least sample. After three rounds
  * those far behind are dropped. A candidate beats the champion, at first the incumbent, only where its time is more than
- * 1 % less and it won so many of the rounds in which both ran that chance would do so less than once in twenty (sign
- * test). Where equal calls count equally, the least count is enough.
+ * 2 % less and it won so many of the rounds in which both ran that by chance any of the candidates that are left would do
+ * so less than once in twenty (sign test). Where equal calls count equally, the least count is enough, of 1 % less.
  */
 #ifndef TC_AUTOTUNE_RANK_H
 #define TC_AUTOTUNE_RANK_H

@@ -94,6 +94,9 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     equal({len(c.candidates) for c in tune._Pace(end).fewer(cases, cases)}, {tune.FIRST}, "the first kernel tells")
     equal({len(c.candidates) for c in tune._Pace(end, 10.0, 10).fewer(cases, cases)}, {10}, "what all have time for")
     equal({len(c.candidates) for c in tune._Pace(end, 1000.0, 10).fewer(cases, cases)}, {tune.FEWEST}, "the fewest")
+    batch = dim("batch", 64)
+    large = matmul(sym(batch) * 4096, 64, 512)
+    equal((tune.sizes(large), tune.sizes(large, 1 << 30)), ({batch: 64}, {batch: 4}), "what takes long is smaller")
     last = replace(cases[0], incumbent=cases[0].candidates[-1], candidates=tuple(dict.fromkeys(cases[0].candidates)))
     equal(last.fewer(1).candidates, (last.candidates[0], last.incumbent), "the incumbent is one of them")
 

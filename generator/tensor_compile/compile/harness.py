@@ -50,8 +50,12 @@ class Case:
     @property
     def operations(self) -> int:
         """Floating-point operations of a call."""
-        access = Access.of(self.kernel)
-        return 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(self.sizes)
+        return operations(self.kernel, self.sizes)
+
+
+def operations(kernel: ContractionKernel, sizes: Mapping[Sym, int]) -> int:
+    access = Access.of(kernel)
+    return 2 * (access.rows * access.columns * access.terms * access.batches * access.sums).evaluate(sizes)
 
 
 @dataclass(frozen=True, slots=True)

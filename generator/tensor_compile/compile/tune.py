@@ -15,6 +15,7 @@ import tempfile
 import time
 from contextlib import contextmanager
 from dataclasses import field
+from math import inf
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Protocol, Sequence
 
@@ -31,7 +32,7 @@ from ..symbolic.typical import typical
 from ..target import Target
 from . import children, lock as locks
 from .counting import bare, check, counted, UNITS
-from .harness import Case, Toolset, program
+from .harness import Case, operations, program, Toolset
 from .lock import Entry
 from .processor import runs
 from .tools import ToolBroken
@@ -42,6 +43,7 @@ Say = Callable[[str], None]
 MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
 FIRST = 12  # of the first kernel, where time is limited: it tells how long one takes
 FEWEST = 4  # of the others
+LONG = 1 << 30   # operations of a call, beyond which dynamic dims are smaller: 64 images are proved for minutes
 GROUP = 4   # kernels that are compiled and measured together where time is limited
 LATE = 1.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
 LATE_PART = 0.03
@@ -92,14 +94,24 @@ def contractions(plan: ModelPlan) -> list[ContractionKernel]:
             for part in step.kernel.contractions]
 
 
-def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel) -> dict[Sym, int]:
+def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel, most: float = inf) -> dict[Sym, int]:
     """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
-    iteration and in a block of tiles that is neither the first nor, where there are more, the last."""
+    iteration and in a block of tiles that is neither the first nor, where there are more, the last. While a call has
+    more operations than `most`, the largest dim is halved."""
     def assumed(s: Sym) -> int:
         if s.is_iteration and not s.lo and s.divisor == 1:
             return 0
         return min(typical(sym(s)), max(0, typical(last(s)))) if s.is_iteration else typical(sym(s))
-    return {s: assumed(s) for s in kernel.dims}
+    found = {s: assumed(s) for s in kernel.dims}
+    parts = () if isinstance(kernel, LoopNestKernel) else kernel.contractions
+    while sum(operations(part, found) for part in parts) > most:
+        halved = {s: n // 2 // s.divisor * s.divisor for s, n in found.items() if s.is_dim}
+        fitting = [s for s, n in halved.items() if n > 0 and s.takes(n)]
+        if not fitting:
+            break
+        largest = max(fitting, key=lambda s: found[s])
+        found[largest] = halved[largest]
+    return found
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:
@@ -120,7 +132,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             if named and good and not again:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
-            found[key] = Case(key, kernel, sizes(kernel), legal, incumbent)
+            found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent)
     return list(found.values())
 
 
@@ -138,8 +150,8 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it, and when the budget (seconds) is used up. The best instruction set comes first, and
-    where time is limited the kernels with the most operations; so many candidates of each are measured that the time is
-    enough for all kernels. keep: whether the lock is written."""
+    where time is limited the kernels of known sizes, of these those with the most operations; so many candidates of
+    each are measured that the time is enough for all kernels. keep: whether the lock is written."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo = cases(kernels, tools, known, again)
@@ -149,7 +161,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     todo.sort(key=lambda case: order.index(case.incumbent.isa))
     groups = [todo] if todo else []
     if budget is not None or bare(tools.target):   # whose memory is small
-        todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
+        todo.sort(key=lambda case: (order.index(case.incumbent.isa), bool(case.kernel.dims), -case.operations))
         # the first alone: so that a short time measures something
         groups = [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))]
     tell = Telling(say, len(todo), budget)
