@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from ..loops import schedule_cuda
-from ..loops.few_rows import FewRows, TOGETHER
+from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, PreparedKernel
 from ..loops.schedule_cuda import Units
 from ..records import dataclass
@@ -50,7 +50,7 @@ def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, 
     return expand_file("cuda/contraction_few.cu.in", {
         **kernel_texts(kernel, symbol, parts, rows.used if rows else frozenset()),
         "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
-        "ahead": tile.ahead, "together": TOGETHER, "narrow": dtype, "prepared": rows is not None,
+        "ahead": tile.ahead, "together": tile.together, "narrow": dtype, "prepared": rows is not None,
         "constants": "\n".join(rows.early) if rows else ""})
 
 

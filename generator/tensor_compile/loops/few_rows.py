@@ -13,20 +13,25 @@ from .schedule_half import MULTIPROCESSORS
 
 MOST_ROWS = 4
 MOST_BYTES = 64 * 1024       # of the rows in shared memory
-TOGETHER = 3                 # blocks of a multiprocessor at a time
-MOST_BLOCKS = TOGETHER * MULTIPROCESSORS   # of a launch: each goes on with further columns
 FEWEST_TERMS = 64
+MOST_SUMS = 4
+# Warps of a block, vectors ahead, and blocks of a multiprocessor that have registers, and that one launch has. Where
+# these are fewer, blocks of the next kernel come early beside them.
+FORMS = ((8, 8, 3, 3), (4, 8, 6, 6), (4, 4, 8, 8), (8, 8, 3, 2), (4, 8, 6, 4), (4, 4, 8, 4), (4, 4, 8, 6))
 
 
 @dataclass(frozen=True, slots=True)
 class FewRows:
-    """rows: of the contraction; terms: in whole vectors; warps: of a block, each with a column; ahead: vectors of a
-    thread that are on their way."""
+    """rows: of the contraction; terms: in whole vectors; ahead: vectors of a thread and operand that are on their way;
+    warps: of a block, each with a column; together: blocks of a multiprocessor that registers are left for; at_once:
+    that one launch has."""
 
     rows: int
     terms: int
     ahead: int
-    warps: int = 8
+    warps: int
+    together: int
+    at_once: int
 
     @property
     def threads(self) -> int:
@@ -36,19 +41,26 @@ class FewRows:
     def shared(self) -> int:
         return 2 * self.rows * self.terms
 
+    @property
+    def most_blocks(self) -> int:
+        """Of a launch: each goes on with further columns."""
+        return self.at_once * MULTIPROCESSORS
 
-def few_rows(kernel: ContractionKernel | GroupedContractionKernel, dtype: str) -> FewRows | None:
-    """How it is computed so, with operands of `dtype`; None where it is not."""
+
+def few_rows(kernel: ContractionKernel | GroupedContractionKernel, dtype: str) -> list[FewRows]:
+    """How it may be computed so, with operands of `dtype`, the best first; nothing where it may not."""
     buffers = {b.name: b for b in kernel.params}
     rows = terms = sums = 0
     for part in kernel.contractions:
         m, k = product(extent(s) for s in part.m), product(extent(s) for s in part.k)
         if product(extent(s) for s in part.batch) != 1 or not m.is_const or not k.is_const or m.value > MOST_ROWS \
                 or k.value < FEWEST_TERMS or not all(lines_of_terms(buffers, part, b, dtype) for b in part.b):
-            return None
+            return []
         rows, terms, sums = max(rows, m.value), max(terms, -(-k.value // 8) * 8), max(sums, len(part.b))
-    made = FewRows(rows, terms, 8 if sums == 1 else 4)
-    return made if made.shared <= MOST_BYTES and sums <= 4 else None
+    if 2 * rows * terms > MOST_BYTES or sums > MOST_SUMS:
+        return []
+    return [FewRows(rows, terms, ahead if sums == 1 else ahead // 2, warps, together, at_once)
+            for warps, ahead, together, at_once in FORMS]
 
 
 def lines_of_terms(buffers: dict[str, Buffer], part: ContractionKernel, load: Load, dtype: str) -> bool:

@@ -182,7 +182,7 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
         if isinstance(shape, FewRows):
             columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
             return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
-                          shared=shape.shared, at_most=few_rows.MOST_BLOCKS)
+                          shared=shape.shared, at_most=shape.most_blocks)
         return tiled(kernel, shape)
     assert not isinstance(kernel, ExternKernel), "a GPU cannot call it"
     scratch = any(b.kind == "scratch" for b in kernel.params)
@@ -354,8 +354,7 @@ def products(kernel: ContractionKernel | GroupedContractionKernel, units: Units 
     """Those of a contraction."""
     sums = max(len(part.b) for part in kernel.contractions)
     if units.precision in NARROW:
-        few = few_rows.few_rows(kernel, units.precision)
-        return [*([few] if few else []),
+        return [*few_rows.few_rows(kernel, units.precision),
                 *schedule_half.ranked(kernel, units.wgmma, bulk_copies.come_in_bulk(kernel))]
     matrix = units.precision == "tf32" and usual(kernel.contractions[0].m) >= MATRIX_ROWS
     if matrix and (tiles := matrix_tiles(sums)):
@@ -373,7 +372,7 @@ def shape_name(shape: Shape) -> str:
     if isinstance(shape, LibraryAlgorithm):
         return shape.name
     if isinstance(shape, FewRows):
-        return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}"
+        return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}_b{shape.together}_l{shape.at_once}"
     if isinstance(shape, RowShape):
         return f"row_t{shape.threads}"
     if isinstance(shape, AttentionTile):
