@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which flags of the host reach a kernel, what compilers are, and that equal sources give equal objects."""
+import errno
 import os
 import shutil
 import subprocess
@@ -18,6 +19,10 @@ from tensor_compile.errors import UserError
 
 def kept(flags: str, arch: str) -> str:
     return " ".join(toolchain.host_flags(tuple(flags.split()), arch))
+
+
+def refused(*_: object) -> int:
+    raise OSError(errno.EINVAL, os.strerror(errno.EINVAL))
 
 
 equal(kept("-O0 -g -Wall -flto -fsanitize=address -DX -Iinc --coverage -ffast-math -pg", "x86_64"), "",
@@ -130,6 +135,11 @@ with tempfile.TemporaryDirectory() as folder:
         taken = Path(folder) / f"{command}.taken"
         subprocess.run([found.objcopy, "-O", "binary", "--only-section=.rodata.held", results[0], taken], check=True)
         equal(taken.read_bytes(), payload.read_bytes(), f"{command}: a section holds the file put in its place")
+        if command == "gcc":
+            sendfile, os.sendfile = os.sendfile, refused
+            elf.put(results[1], ".rodata.held", payload)
+            os.sendfile = sendfile
+            ok(results[1].read_bytes().endswith(payload.read_bytes()), "also where the system does not copy files")
         if arch == "arm":
             os.truncate(payload, 1 << 32)
             raises(UserError, lambda: elf.put(results[1], ".rodata.held", payload),

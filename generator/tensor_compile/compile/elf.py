@@ -3,7 +3,9 @@
 content of a section, for packed weights."""
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import struct
 from pathlib import Path
 
@@ -140,5 +142,10 @@ def put(path: Path, name: str, content: Path) -> None:
         out.write(struct.pack("<QQ" if wide else "<II", start, size))
         out.seek(start)
         out.truncate()
-        while os.sendfile(out.fileno(), source.fileno(), None, size):
-            pass
+        try:
+            while os.sendfile(out.fileno(), source.fileno(), None, size):
+                pass
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOSYS):
+                raise
+            shutil.copyfileobj(source, out, 1 << 20)  # the rest: not every file system can
