@@ -34,7 +34,7 @@ BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahe
 EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 AGAIN = 0.3           # of the time of panels that come from far once more, for the next rows, fetched ahead or not
-SORTED_OPERANDS = 3   # registers beside the accumulators of one register of columns
+OPERANDS = 3          # registers beside the accumulators of one register of columns
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
 
 
@@ -55,11 +55,12 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
         return "too few rows or terms for a tile"
     if kind.tiles:
         return in_memory.refusal(access, schedule)
-    # sorted words take one register of columns after the other, whose rows are a known distance apart
-    needed = rows + SORTED_OPERANDS if kind.sorts else registers_needed(isa, rows, columns) + kind.extra
+    # one register of columns after the other, whose rows are a known distance apart
+    alone = kind.sorts or kind.tall(rows)
+    needed = rows + OPERANDS if alone else registers_needed(isa, rows, columns) + kind.extra
     if needed > isa.registers:
         return f"needs {needed} registers of {isa.registers}"
-    pointers = 0 if kind.sorts else _pointers(access, schedule)
+    pointers = 0 if alone else _pointers(access, schedule)
     if pointers > isa.pointers and not spills:
         return f"needs {pointers} pointers of {isa.pointers}"
     if rows > 1 and access.rows.is_const and rows > max(1, access.rows.value):
@@ -130,7 +131,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     count = -(-most // room)
     kc = -(-most // count // 32) * 32 if count > 1 or not access.terms.is_const else 0
     kind = form(plain.dtype, tile.isa)
-    if kind.tiles or kind.sorts:
+    if kind.tiles or kind.sorts or kind.tall(tile.rows):
         kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns

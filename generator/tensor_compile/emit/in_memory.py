@@ -166,8 +166,8 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
     if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
         return "rows of integers are copied"
     kind = form(schedule.dtype, schedule.isa)
-    if (kind.tiles or kind.sorts) and schedule.kc:
-        return "tiles and sorted words take all terms"
+    if (kind.tiles or kind.sorts or kind.tall(schedule.mr)) and schedule.kc:
+        return "tiles, sorted words and sums of many rows take all terms"
     copied = schedule.packed_a or schedule.packed_b
     if copied and not schedule.kc and not access.terms.is_const:
         return "copies need blocks of a known number of terms"

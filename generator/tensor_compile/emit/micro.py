@@ -113,8 +113,8 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
     where that is known; apart: elements from one row to the next, where that is."""
     rows, regs = _rows(micro), _registers(micro, isa)
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
-    if kind.sorts:
-        return _sorted_sums(micro, isa, kind, terms, apart)
+    if kind.sorts or kind.tall(micro.rows):
+        return _by_registers(micro, isa, kind, terms, apart)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
         "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
@@ -129,10 +129,11 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "row_terms": kind.row_terms}).rstrip("\n")
 
 
-def _sorted_sums(micro: Micro, isa: InstructionSet, kind: Form, terms: str, apart: int) -> str:
-    """The sums of words that are sorted by their kinds: of one register of columns after the other."""
+def _by_registers(micro: Micro, isa: InstructionSet, kind: Form, terms: str, apart: int) -> str:
+    """The sums of one register of columns after the other: of words that are sorted by their kinds, or of many rows."""
     within = PANEL // isa.lanes
-    return expand_file("contraction/sorted.c.in", {
+    return expand_file(f"contraction/{'sorted' if kind.sorts else 'halves'}.c.in", {
+        "names": kind.names, "starts": kind.starts, "row_terms": kind.row_terms,
         "row_list": [{"r": r, "at": f"x0 + at + {r * apart}" if apart else f"x{r} + at"} for r in range(micro.rows)],
         "pointers": [{"r": r} for r in range(1 if apart else micro.rows)],
         "reg_list": [

@@ -22,6 +22,7 @@ from ..records import dataclass
 from .candidate_table import TILE
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
+TALL = 6              # rows of a tile whose sums fit the registers with two of columns
 SORTED_PACE = 1.8     # of words of the three kinds, about
 DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
 
@@ -78,6 +79,10 @@ class Form:
     def starts(self) -> bool:
         """Sums start from a number that stands behind the row: less `zero` times the sum of the row."""
         return self.product.zero != 0 and not self.sorts
+
+    def tall(self, rows: int) -> bool:
+        """Tiles of that many rows of words in halves are computed by one register of columns after the other."""
+        return self.isa.vectors == "AVX2" and self.halves == 2 and rows > TALL
 
     @property
     def library(self) -> str:
