@@ -28,6 +28,7 @@ TEAM = 8              # threads for which the cost model looks at the split
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
+NEAR_PANELS = 1 << 16  # bytes of all panels of tiles up to which a block is one tile of rows
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
 SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
 BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahead
@@ -134,6 +135,8 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     if kind.tiles or kind.sorts or kind.tall(tile.rows):
         kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
+    if form(plain.dtype, tile.isa).tiles and _second_bytes(access, 4) <= NEAR_PANELS:
+        mc = tile.rows    # rows that were copied just now meet all columns
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
         return   # every panel is read once
@@ -330,7 +333,10 @@ class _Model:
             fetched = min(1.0, count * PANEL / width)
             wait = BEYOND * (1 - fetched) * first
             first *= fetched * (1 - 0.7 * (1 - self.edges))
-        times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc else 1
+        # panels that are all near are read from far for the first block of rows alone
+        near = self.form.tiles and _second_bytes(self.access, 4) <= NEAR_PANELS
+        times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc and not near \
+            else 1
         if self.once < 32:   # all of b comes from far each time
             wait += AGAIN * (times - 1) / times * self.access.sums * self.form.b_bytes * self.k * width / self.once
         return total + times * (_beside(first, tile) - tile + wait) * self.n / width

@@ -123,7 +123,8 @@ class Blocks:
             return -(-n // 16) * 16
         return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
                     (1 if schedule.blocked else self.groups) * self.group_room if schedule.packed_b else 0,
-                    up((self.groups * self.rows if self.waits else 1) * self.tile_sums) if schedule.blocked else 0)
+                    up((self.groups * self.rows if self.waits else 2 if self.form.tiles else 1) * self.tile_sums)
+                    if schedule.blocked else 0)
 
 
 def steps(access: Access, schedule: Schedule) -> bool:
@@ -292,6 +293,9 @@ class _Emitter:
             "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
             **{f"four_acc{i}": f"tcv_add_i32(tcv_load_i32(acc + (c + {16 * i})), start)" if later else
                f"tcv_load_i32(acc + (c + {16 * i}))" for i in range(4)},
+            "late": kind.tiles, "late_parameter": f", struct {self.own}late *late" if kind.tiles else "",
+            "late_starts": ", late->starts" if later else "",
+            "late_argument": ", &late" if kind.tiles else "",
             "later": later, "starts_parameter": ", const tc_word *starts" if later else "",
             "starts_argument": ", starts" if later else "", "row_starts": f", own + {kind.row_terms}" if later else "",
             "whole_accs": ", ".join(f"tcv_add_i32(tcv_load_i32(acc + ({s} * apart + c)), start)" if later else
