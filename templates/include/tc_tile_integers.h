@@ -538,13 +538,28 @@ static inline __m512i tct_spread(const int32_t *p, int q, tc_index count)
     return _mm512_inserti32x4(x, count > 48 ? _mm_loadu_si128((const __m128i *)(p + 4 * q + 48)) : first, 3);
 }
 
+/* What half a register has, in both halves. */
+static inline __m512i tct_twice(__m512i x)
+{
+    return _mm512_shuffle_i64x2(x, x, 0x44);
+}
+
+/* 32 bytes or less of one place and of another, each in a half of its own. */
+static inline __m512i tct_load_halves(__mmask32 there, const void *low, const void *high)
+{
+    const __m512i x = _mm512_castsi256_si512(_mm256_maskz_loadu_epi8(there, low));
+    return _mm512_inserti64x4(x, _mm256_maskz_loadu_epi8(there, high), 1);
+}
+
 #define TCT_STORE_WORDS(T, PACK)                                                                                       \
-    static inline void tct_store_words_##T(void *p, __m512i x0, __m512i x1, __m512i x2, __m512i x3, int zero,          \
-                                           tc_index count)                                                             \
+    static inline __m512i tct_pack_words_##T(__m512i x0, __m512i x1, __m512i x2, __m512i x3, int zero)                 \
     {                                                                                                                  \
         const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
         const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0, x1), more);                                     \
-        const __m512i bytes = PACK(first, _mm512_adds_epi16(_mm512_packs_epi32(x2, x3), more));                        \
+        return PACK(first, _mm512_adds_epi16(_mm512_packs_epi32(x2, x3), more));                                       \
+    }                                                                                                                  \
+    static inline void tct_store_words_##T(void *p, __m512i bytes, tc_index count)                                     \
+    {                                                                                                                  \
         if (count >= 64) {                                                                                             \
             _mm512_storeu_si512(p, bytes);                                                                             \
             return;                                                                                                    \

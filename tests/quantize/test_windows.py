@@ -36,7 +36,7 @@ with tempfile.TemporaryDirectory() as name:
 """
     (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
     st.write(folder / "w.safetensors", tensors)
-    called = run("check", folder / "m.c", "--isa", "avx2,avx512_vnni", "--dims", "batch=2")
+    called = run("check", folder / "m.c", "--isa", "avx2,avx512_vnni", "--dims", "batch=3")
     bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
     if not ok(bits and all(x.endswith(": equal") or "skipped" in x for x in bits),
               "windows of bytes have the bits of the interpreter"):

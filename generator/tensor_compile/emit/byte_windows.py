@@ -2,7 +2,8 @@
 """Depthwise convolutions of bytes, several of which are multiplied and added at once.
 
 With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of the image becomes a word a channel, for
-64 channels at a time, and is multiplied with the weights of each window that it lies in. AVX2 multiplies pairs of 16
+64 channels at a time, or for 32 of two rows of windows, and is multiplied with the weights of each window that it lies
+in. AVX2 multiplies pairs of 16
 bits, for 16 channels at a time: of two rows of a column, and of a last row that has no other, of two columns. Sums of
 integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one factor a channel (quantized.py).
 """
@@ -25,6 +26,7 @@ from .template import expand_file
 WORD = 4            # rows of a window at most
 MOST_COLUMNS = 4    # of a window: registers hold the words of all
 LANES = 16          # the channels are a multiple of them
+CHANNELS = 64       # of a register; half as many are two rows'
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +162,8 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
     low_high, outer = limits(w.store.value), kernel.rows[:-1]
     fill = constant(w.image.other) if w.image.other is not None else "0"
     words = multiplies_four(isa)
-    form = (_words if words else _pairs)(w, rows, columns, exists(asked_x) if asked_x else "", fill, at)
+    form = (_words if words else _pairs)(w, rows, columns, exists(asked_x) if asked_x else "", fill, at,
+                                         text(to_step))
     bias = f"(const int32_t *)p[{number[w.bias.buffer]}] + first" if w.bias else ""
     return expand_file("window/bytes.c.in" if words else "window/pairs.c.in", {
         "symbol": symbol, "label": kernel.label, "parameters": parameters, "taps_y": rows, "taps_x": columns,
@@ -188,29 +191,37 @@ def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int],
 
 
 def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
-           at: Callable[[int, int], str]) -> dict[str, object]:
+           at: Callable[[int, int], str], to_step: str) -> dict[str, object]:
     """Of window/bytes.c.in. exists: whether a column does; at: where the weight of a row and a column lies."""
+    halves = extent(w.lane).value <= CHANNELS // 2
     def padded(loaded: list[str]) -> str:
         return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
 
     def made(k: int) -> str:
-        bytes_of = [f"_mm512_xor_si512(_mm512_maskz_loadu_epi8(there, row{r}), flip)" for r in range(rows)]
+        loaded = [f"tct_load_halves((__mmask32)there, row{r}, high{r})" if halves else
+                  f"_mm512_maskz_loadu_epi8(there, row{r})" for r in range(rows)]
+        bytes_of = [f"_mm512_xor_si512({x}, flip)" for x in loaded]
         lines = [f"c{k} = tct_interleave({padded(bytes_of)});"]
         if exists:
             lines = [f"if ({exists})", f"    {lines[0]}", "else",
                      f"    c{k} = tct_interleave({padded(['fill'] * rows)});"]
-        return "\n".join([*lines, *(f"row{r} += step{r};" for r in range(rows)), "++column;"])
+        further = [f"row{r} += step{r};" + (f" high{r} += far{r};" if halves else "") for r in range(rows)]
+        return "\n".join([*lines, *further, "++column;"])
 
-    weights = [[f"_mm512_maskz_loadu_epi8(there, w + ({at(r, k)} + first))" for r in range(rows)]
+    twice = "tct_twice" if halves else ""
+    weights = [[f"{twice}(_mm512_maskz_loadu_epi8(there, w + ({at(r, k)} + first)))" for r in range(rows)]
                for k in range(columns)]
-    return {"quarters": [{"i": i} for i in range(4)], "flip": "0x80" if w.image.dtype == "i8" else "0",
+    return {"halves": halves, "twice": twice, "high_step": f", high += {to_step}" if halves else "",
+            "high_parameter": ", void *high" if halves else "", "high_argument": ", high" if halves else "",
+            "halves_note": " Two rows at a time, each in a half of a register." if halves else "",
+            "quarters": [{"i": i} for i in range(4)], "flip": "0x80" if w.image.dtype == "i8" else "0",
             "padding": ", ".join([fill] * 64),
             "columns": [{"k": k, "weights": padded(weights[k])} for k in range(columns)],
             "columns_text": ", ".join(f"c{k}" for k in range(columns)), **_columns(w, columns, ["c"], made)}
 
 
 def _pairs(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
-           at: Callable[[int, int], str]) -> dict[str, object]:
+           at: Callable[[int, int], str], _: str) -> dict[str, object]:
     """The same of window/pairs.c.in."""
     both, odd = rows // 2, rows % 2
     last = f"c{both}_"      # of the last row, which has no other: pairs of a column and the one before

@@ -135,7 +135,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     if kind.tiles or kind.sorts or kind.tall(tile.rows):
         kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
-    if form(plain.dtype, tile.isa).tiles and _second_bytes(access, 4) <= NEAR_PANELS:
+    if kind.tiles and _second_bytes(access, 4) <= NEAR_PANELS:
         mc = tile.rows    # rows that were copied just now meet all columns
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
