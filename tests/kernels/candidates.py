@@ -5,7 +5,7 @@ and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
 Of the forms of a tile every third one, and of the kernels that it fits every ninth, other ones for its neighbour in
-the table; --all of them.
+the table, compiled with -O1; --all of them, as users compile them.
 """
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from cases import convolution, dim, heads, matmul, padded, predicated, sums, typ
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
-from tensor_compile.compile import toolchain
+from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
@@ -154,6 +154,9 @@ def main() -> None:
         skip(f"candidates of {arch}", f"no {wrapper[0]}")
         done()
     target = targets.load(targets.find(WHERE[arch]))
+    if not everything:
+        flags = harness.kernel_flags
+        harness.kernel_flags = lambda *a: (*flags(*a), "-O1")
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder) / "cache")
         compiler = toolchain.detect(command, cache.root, "compiler")

@@ -27,10 +27,11 @@ from tensor_compile.emit.in_registers import streamed
 from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
-# Put before every kernel.
+# Put before every kernel, precompiled with what kernels include.
 HEADER = """#include "tc_kernel.h"
 void prefetch_seen(const void *at);
 #define __builtin_prefetch(at, ...) prefetch_seen(at)
+#include "tc_tile.h"
 """
 
 PROGRAM = """#include <stdio.h>
@@ -160,8 +161,9 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
     sources[1].write_text(micro.library(micros, isa), encoding="utf-8")
     sources[0].write_text(PROGRAM.format(kernels="\n".join(declared), runs="\n".join(runs)), encoding="utf-8")
     program = folder / f"{isa}_run"
-    subprocess.run([*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}", "-include", str(folder / "seen.h"),
-                    *map(str, sources), "-o", str(program)], check=True)
+    command = [*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}"]
+    subprocess.run([*command, "-x", "c-header", str(folder / "seen.h"), "-o", str(folder / "seen.h.gch")], check=True)
+    subprocess.run([*command, "-include", str(folder / "seen.h"), *map(str, sources), "-o", str(program)], check=True)
     result = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     fetched = 0
     for (name, candidate), line in zip(names, result.stdout.splitlines(), strict=True):
