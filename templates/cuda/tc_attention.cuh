@@ -9,6 +9,14 @@
 
 #define TC_INFINITY tc_asfloat_i32(0x7f800000)
 
+/* The line of memory at `from` is on its way to the second cache; what a kernel still running stores there is seen. */
+__device__ inline void tc_soon_line(const void *from)
+{
+#ifdef __CUDACC__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(from));
+#endif
+}
+
 /* The larger one; of a NaN and a number either, as the NaN is in the sum of the row anyway. */
 __device__ inline float tc_larger(float a, float b)
 {

@@ -80,6 +80,7 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
         "label": kernel.label, "symbol": symbol, "parameters": parameters(kernel), "pointers": pointers(kernel),
         "dims": len(kernel.dims), "prologue": "\n".join(head), "rows": tile.queries,
         "keys": tile.keys, "threads": tile.threads,
+        "soon": _reads_early(kernel, units),
         "begin": "tc_begin_first" if schedule_cuda.launch(kernel, units=units).leaves_room else "tc_begin",
         "least_blocks": f", {tile.least_blocks}" if tile.least_blocks > 1 else "", "grouped": tile.grouped,
         "scores_text": group_product(f"{symbol}_scores", tile.keys, 0, dtype, fresh=True),
@@ -91,6 +92,15 @@ def emit_attention(kernel: AttentionKernel, symbol: str, units: Units) -> str:
         "shares": tile.shares, "combined": tile.split * tile.shares > 1, "both": tile.split > 1 and tile.shares > 1,
         **sizes,
         "batch_decode": "\n".join(batch_decode), "m_decode": "\n".join(m_decode), **fields})
+
+
+def _reads_early(kernel: AttentionKernel, units: Units) -> bool:
+    """Whether the first keys and values are asked for, to the second cache, before the kernel in front has ended: where
+    there are few blocks, of what is not rounded, as a call before this one has left it in a state. What the kernel in
+    front has just stored is in that cache anyway."""
+    assert kernel.second is not None
+    return schedule_cuda.launch(kernel, units=units).leaves_room and \
+        all(x.dtype != units.precision for x in (kernel.second, *kernel.b))
 
 
 def unscaled(score: Scalar) -> tuple[float, Scalar]:
@@ -131,10 +141,11 @@ def copies(own: str, pointer: str, dtype: str, wanted: str, at: str, size: str, 
     if dtype == wanted:
         fetch = each(f"const tc_index at = {at};", target, *guard,
                      f"tc_copy16(target, {pointer} + (there ? at : 0), there);")
-        return {f"{own}_held": "", f"{own}_fetch": fetch, f"{own}_put": ""}
+        return {f"{own}_soon": "", f"{own}_held": "", f"{own}_fetch": fetch, f"{own}_put": ""}
     element = rounded(f"{own}_from[i][v]", dtype, wanted)
+    soon = each(f"const tc_index at = {at};", f"tc_soon_line({pointer} + (there ? at : 0));")
     exists = f" && number < {total}" if total % threads else ""
-    return {f"{own}_held": f"{C_TYPE[dtype]} {own}_from[{count}][8];",
+    return {f"{own}_soon": soon, f"{own}_held": f"{C_TYPE[dtype]} {own}_from[{count}][8];",
             f"{own}_fetch": each(f"const tc_index at = {at};",
                                  f"tc_load8({own}_from[i], {pointer} + (there{exists} ? at : 0));"),
             f"{own}_put": each(target, "uint16_t all[8];", "#pragma unroll", "for (int v = 0; v < 8; ++v)",
