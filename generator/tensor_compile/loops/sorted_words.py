@@ -122,7 +122,7 @@ class _Nodes:
         self.make, self.like = make, like
 
     def node(self, op: str, operands: tuple[Value, ...], attrs: dict[str, Any], dtype: str,
-                shape: Sequence[IntLike]) -> Value:
+             shape: Sequence[IntLike]) -> Value:
         return self.make(self.like, op, operands, attrs, dtype, tuple(wrap(d) for d in shape))
 
     def op(self, op: str, x: Value, y: Value) -> Value:
