@@ -13,6 +13,7 @@ from tensor_compile.compile import lock as locks
 from tensor_compile import target as targets
 from tensor_compile.compile import tune
 from tensor_compile.emit import candidates as table
+from tensor_compile.emit.candidate_table import PANEL
 from tensor_compile.emit.key import kernel_key
 from tensor_compile.errors import UserError
 from tensor_compile.instruction_sets import INSTRUCTION_SETS
@@ -131,6 +132,8 @@ def model() -> None:
             ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, replace(TARGET)),
                f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
     equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).mr, 1, "cost model: one row for a vector")
+    ok(table.choose(matmul(1, 50257, 768), "avx512", TARGET).nr <= table.STREAMS * PANEL,
+       "cost model: for one row, few panels come from memory side by side")
     equal(table.choose(matmul(3, 64, 4097, 0, 3, bias=False), "avx512", TARGET).mr, 3,
           "cost model: a decoder's values, of which a team shares panels, are read once for all rows of a head")
     for keys in (2048, 8192):

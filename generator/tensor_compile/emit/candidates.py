@@ -36,6 +36,8 @@ EDGE = 0.4            # cycles a term of each row of a tile whose positions are 
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 AGAIN = 0.3           # of the time of panels that come from far once more, for the next rows, fetched ahead or not
 OPERANDS = 3          # registers beside the accumulators of one register of columns
+STREAMS = 4           # panels side by side that the processor fetches ahead for one row, from memory
+STREAM = 0.012        # of the time of panels from memory, for each panel beyond
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
 
 
@@ -326,6 +328,8 @@ class _Model:
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
         rate = min(self.once, self.pace(width), SECOND_READ if below else self.once)
         first = self.access.sums * self.form.b_bytes * self.k * width / rate
+        if band.height == 1 and self.once < 32:
+            first *= 1 + STREAM * max(0, width // PANEL - STREAMS)
         tile = self.tile(band.height, width)
         wait = 0.0
         if self.schedule.prefetch and not below:
