@@ -362,7 +362,9 @@ class _Emitter:
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "rows": schedule.mr, "columns": schedule.nr, "exist": self.whole_columns,
             "pieces": pieces, "ends": ends, "four": four.dtype, "four_zero": four.zero,
-            "sums_text": sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room),
+            # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
+            "sums_text": sums_text(micro, self.isa, False) if self.isa.lanes == 16 else
+            sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room),
             "pointers": ", ".join(f"p[{i}]" for i in range(len(self.kernel.params)))}).rstrip("\n")
 
     @property
