@@ -363,9 +363,9 @@ def products(kernel: ContractionKernel | GroupedContractionKernel, units: Units 
     others = sorted(fitting(sums), key=lambda t: (estimate(kernel, t), t.rows if parted else 0))
     lines = line_tiles.ranked(kernel, sums) if units.lines and units.precision == "f32" else []
     # Tiles of fewer terms than others leave room for those only where there are several on a multiprocessor.
-    # Products side by side were faster in tiles, too (bench/cuda/h200_f32.txt).
-    alone = isinstance(kernel, ContractionKernel) and not parted
-    first = bool(lines) and alone and line_tiles.fills(kernel, lines[0])
+    # Products side by side of many rows were faster in tiles, too; of 128 rows they were not (bench/cuda/h200_f32.txt).
+    few = bool(lines) and (isinstance(kernel, ContractionKernel) or lines[0].sums <= 24)
+    first = few and not parted and line_tiles.fills(kernel, lines[0])
     return [*lines, *others] if first else [*others, *lines]
 
 
