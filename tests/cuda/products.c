@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Products that cuBLASLt may compute: with a bias and relu behind what is added, with a bias and gelu, with a bias alone;
- * and two that it may not, whose operand or result is the caller's.
+ * and two that it may not, whose operand or result is the caller's. Their biases are parts of one weight, of which two begin
+ * alike.
  */
 #include <tensor_compile/model.h>
 
@@ -16,11 +17,12 @@ static tc_tensor some(tc_graph *g, int rows, int columns, double by)
 
 static tc_tensor dense(tc_graph *g, tc_tensor x, int from, int to, double by)
 {
-    return tc_add(tc_matmul(x, some(g, from, to, by)), tc_reshape(some(g, 1, to, by + 0.5), to));
+    return tc_add(tc_matmul(x, some(g, from, to, by)), tc_slice(tc_weight(g, "bias"), 0, 0, to));
 }
 
 TC_MODEL(products)
 {
+    tc_weights(g, "products.safetensors"); /* bias: f32[2 WIDTH] */
     tc_tensor x = tc_input(g, "x", TC_F32, ROWS, WIDTH);
     tc_tensor h = tc_relu(dense(g, x, WIDTH, WIDTH, 1.1));
     h = tc_relu(tc_add(h, dense(g, h, WIDTH, WIDTH, 1.3)));

@@ -75,9 +75,10 @@ def given_away(kernel: Kernel, precision: str) -> GivenAway | None:
 
 @dataclass(slots=True)
 class Biases:
-    """Those of a model that are rounded: where each begins in their block, by name, offset and dtype."""
+    """Those of a model that are rounded: where each begins in their block, by name, offset, columns and dtype. Of one
+    weight several products may read parts that begin alike."""
 
-    places: dict[tuple[str, int, str], int] = field(default_factory=dict)
+    places: dict[tuple[str, int, int, str], int] = field(default_factory=dict)
     lines: list[str] = field(default_factory=list)
     bytes: int = 0
 
@@ -95,10 +96,10 @@ class Biases:
         return made
 
     @staticmethod
-    def key(given: GivenAway) -> tuple[str, int, str]:
+    def key(given: GivenAway) -> tuple[str, int, int, str]:
         bias = given.product.bias
         assert bias is not None
-        return bias.buffer.name, bias.offset, given.product.result.buffer.dtype
+        return bias.buffer.name, bias.offset, given.product.columns, given.product.result.buffer.dtype
 
     def place(self, given: GivenAway) -> int:
         return self.places[self.key(given)]
