@@ -2,6 +2,7 @@
 """Which flags of the host reach a kernel, what compilers are, and that equal sources give equal objects."""
 import errno
 import os
+import resource
 import shutil
 import subprocess
 import tempfile
@@ -138,8 +139,15 @@ with tempfile.TemporaryDirectory() as folder:
         if command == "gcc":
             sendfile, os.sendfile = os.sendfile, refused
             elf.put(results[1], ".rodata.held", payload)
-            os.sendfile = sendfile
             ok(results[1].read_bytes().endswith(payload.read_bytes()), "also where the system does not copy files")
+            most, linked = resource.getrlimit(resource.RLIMIT_FSIZE), results[1].read_bytes()
+            for able in (refused, sendfile):
+                os.sendfile = able
+                results[1].write_bytes(linked)
+                resource.setrlimit(resource.RLIMIT_FSIZE, (len(linked) + 1000, most[1]))
+                raises(OSError, lambda: elf.put(results[1], ".rodata.held", payload), os.strerror(errno.EFBIG),
+                       "a disk that has room for a part of it")
+                resource.setrlimit(resource.RLIMIT_FSIZE, most)
         if arch == "arm":
             os.truncate(payload, 1 << 32)
             raises(UserError, lambda: elf.put(results[1], ".rodata.held", payload),

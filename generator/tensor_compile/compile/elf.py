@@ -148,4 +148,5 @@ def put(path: Path, name: str, content: Path) -> None:
         except OSError as error:
             if error.errno not in (errno.EINVAL, errno.ENOSYS):
                 raise
-            shutil.copyfileobj(source, out, 1 << 20)  # the rest: not every file system can
+            with open(path, "ab") as end:  # not every file system can; a buffered file takes all of it or fails
+                shutil.copyfileobj(source, end, 1 << 20)
