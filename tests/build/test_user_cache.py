@@ -97,4 +97,8 @@ with tempfile.TemporaryDirectory() as place:
     Cache(folder / "build", grown).programs.entry("headers", "b" * 40, lambda work: None)
     trimming._take_away(made["b"], long_ago)
     ok(made["b"].exists(), "and one that is used while another build takes old ones away")
+    trimming.entry("headers", "b" * 40, lambda work: None)
+    trimming._take_away(made["b"], time.time() + 60)
+    ok(trimming.entry("headers", "b" * 40, lambda work: None).exists(),
+       "one that is gone is made again, also by a build that has used it before")
 done()

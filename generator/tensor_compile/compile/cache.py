@@ -153,8 +153,14 @@ class _UserCache(Cache):
     made, those that were not used for long go."""
 
     def entry(self, kind: str, key: str, make: Callable[[Path], None]) -> Path:
-        with suppress(OSError), self._turn():  # one that another build would take away now is used, or gone
-            os.utime(self._place(kind, key))
+        final = self._place(kind, key)
+        try:
+            with self._turn():  # one that another build would take away now is used, or gone
+                os.utime(final)
+        except FileNotFoundError:
+            self._checked.discard(final)
+        except OSError:
+            pass   # a cache that cannot be written has what it has
         return super().entry(kind, key, make)
 
     def _make(self, kind: str) -> Path:
