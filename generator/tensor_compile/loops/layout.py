@@ -131,7 +131,7 @@ class _Rewriter:
 
     def packed_dot(self, node: Node, a: Value, packed: Value, product: Product) -> Node:
         attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel,
-                 "group": product.group, "zero": product.zero}
+                 "group": product.group, "zero": product.zero, "ordered": int(product.ordered)}
         return self.keep(Node("packed_dot", (a, packed), attrs, node.types, node.loc, node.scope)).node
 
     def weights(self, b: Value) -> Value:
@@ -241,7 +241,7 @@ class _Rewriter:
     def packed_convolution(self, node: Node, x: Value, packed: Value, panel: int, product: Product) -> Node:
         attrs = {name: node.attrs[name] for name in ("stride", "low", "high", "dilation", "groups")}
         attrs |= {"window": tuple(d.value for d in node.operands[1].shape[2:]), "panel": panel,
-                  "group": product.group, "zero": product.zero}
+                  "group": product.group, "zero": product.zero, "ordered": int(product.ordered)}
         return self.keep(Node("packed_convolution", (x, packed), attrs, node.types, node.loc, node.scope)).node
 
     def bytes_convolution(self, node: Node, x: Value, w: Value) -> Node | None:

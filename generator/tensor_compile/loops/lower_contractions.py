@@ -6,7 +6,7 @@ from typing import Any
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
-from ..symbolic import Expr, floordiv, ONE, product, Sym, sym, wrap, ZERO
+from ..symbolic import Expr, floordiv, ONE, Sym, sym, wrap, ZERO
 from .left_out import predicate, zero_outside
 from .predicates import Index, inside
 from .loop_ir import Computation, Contraction
@@ -134,18 +134,16 @@ def lower_packed_dot(low: Items, node: Node) -> None:
     n = linear(out[len(out) - free:], shape[len(shape) - free:])
     k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
     block = n // panel
-    kind = product_of(node, product(a.shape[d] for d in node.attrs["lhs_contract"]))
+    kind = product_of(node)
     first = operand(low, a, a_index, reduced, node, kind.integer)
     second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)))
     contract(low, node, heads, free, out, reduced, first, second, panel, kind)
 
 
-def product_of(node: Node, elements: Expr) -> Product:
-    """The dtypes of a packed contraction. elements: of a sum; panels of more words have their order behind them."""
-    a, b = node.operands
-    group = node.attrs["group"]
-    ordered = group > 1 and b.shape[-3] != (elements + (group - 1)) // group
-    return Product(a.dtype, b.dtype, node.types[0].dtype, group, node.attrs["zero"], ordered)
+def product_of(node: Node) -> Product:
+    """The dtypes of a packed contraction."""
+    (a, b), attrs = node.operands, node.attrs
+    return Product(a.dtype, b.dtype, node.types[0].dtype, attrs["group"], attrs["zero"], attrs["ordered"] > 0)
 
 
 def in_panel(k: Expr, column: Expr, kind: Product) -> Index:
@@ -184,7 +182,7 @@ def lower_packed_convolution(low: Items, node: Node) -> None:
     group = sym(g) if g is not None else ZERO
     k, inner, position = convolution_terms(low, node, index, group, ins)
     out = (index[0], group * outs + sym(o), *index[2:])
-    kind = product_of(node, product((*(wrap(n) for n in attrs["window"]), ins)))
+    kind = product_of(node)
     # rows of integers are copied: where x is padded already, with its zero, that is what a copy puts there
     a = operand(low, x, inner, k, node, kind.integer and not any((*attrs["low"], *attrs["high"])))
     a = Load(a.buffer, a.dtype, a.index, a.valid + inside(inner, x.shape), a.other or Const(a.dtype, 0))
