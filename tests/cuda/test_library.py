@@ -220,6 +220,15 @@ with tempfile.TemporaryDirectory() as place:
     kept = {path.name for path in (folder / "theirs" / "keep").glob("*.cu")}
     equal(len(kept), 2, "only what is ours is compiled")
     ok(kept <= {path.name for path in sources.glob("*.cu")}, "as it was")
+    whole = lock.read_text(encoding="utf-8")
+    lock.write_text(whole.replace("cublaslt_130102", "cublaslt_130200", 1), encoding="utf-8")
+    code, said = build("mixed", "--cuda-libraries", "auto")
+    left = said.count(": a program has one")
+    equal((code, left in (1, 2), len(list((folder / "mixed" / "keep").glob("*.cu")))), (0, True, 2 + left),
+          "entries of two versions of the library: the program has one")
+    code, said = build("mixed", "--cuda-libraries", "auto", "--tune", "frozen")
+    ok(code == 1 and "stale: " in said and "measured with cuBLASLt 13." in said, "which a frozen build names")
+    lock.write_text(whole, encoding="utf-8")
     code, said = tool("explain", model, *options, "--cuda-libraries", "auto")
     equal(said.count("cuBLASLt 13.1.2"), 3, "explain names the library")
 

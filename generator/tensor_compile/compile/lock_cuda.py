@@ -16,7 +16,7 @@ from typing import Callable
 from ..emit.cuda_shapes import Tuned
 from ..emit.key import attention_key, rows_key, shape_key
 from ..loops import schedule_cuda
-from ..loops.library_products import algorithm, library_product
+from ..loops.library_products import algorithm, library_product, LibraryAlgorithm, shown
 from ..loops.loop_ir import AttentionKernel, LoopNestKernel
 from ..loops.schedule_cuda import Shape
 from ..records import dataclass
@@ -48,7 +48,8 @@ def toolkit_of(entry: Entry) -> str:
 @dataclass(slots=True)
 class ShapeTuning:
     """As lock.Tuning. toolkit: the CUDA toolkit of the build, asked for each kernel that has an entry. libraries:
-    whether an entry may name a library's algorithm."""
+    whether an entry may name a library's algorithm; version: of the library, as the first of these has it;
+    0: none has."""
 
     mode: str
     path: Path
@@ -57,6 +58,7 @@ class ShapeTuning:
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     libraries: bool = False
+    version: int = 0
 
     @staticmethod
     def load(mode: str, path: Path, target: Target, toolkit: Callable[[], str],
@@ -80,7 +82,11 @@ class ShapeTuning:
                                          "--cuda-libraries auto alone")
         elif found is None:
             self.findings[key] = Finding("illegal", key, f"{entry.candidate} is no shape of this kernel")
+        elif isinstance(found, LibraryAlgorithm) and self.version not in (0, found.version):
+            self.findings[key] = Finding("stale", key, f"measured with cuBLASLt {shown(found.version)}, another kernel "
+                                         f"with {shown(self.version)}: a program has one")
         else:
+            self.version = found.version if isinstance(found, LibraryAlgorithm) else self.version
             return found
         return None
 
