@@ -11,7 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from tap import done, equal, note, ok, skip
-from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune, tune_model
+from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune, tune_lines, \
+    tune_model
+from tensor_compile.compile.options import Options
 from tensor_compile.target import Target
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -23,7 +25,7 @@ TC_MODEL(model)
     tc_output(g, "y", tc_matmul_integer(x, w));
     tc_output(g, "z", tc_matmul_integer(few, w));
     tc_tensor f = tc_input(g, "f", TC_F32, 32, 64);
-    tc_output(g, "v", tc_matmul(f, tc_cast(w, TC_F32)));
+    tc_output(g, "v", tc_relu(tc_matmul(f, tc_cast(w, TC_F32))));
 }
 """
 
@@ -63,6 +65,20 @@ def main(folder: Path) -> None:
     equal(findings(options.lock_path), [], "with these entries it passes")
     equal(tune.unused([(kernels, target)], options.lock_path), [], "and none of them is unused")
     measured(folder / "measured.lock", kernels, tools, target)
+    lines(replace(options, lock=str(folder / "lines.lock")))
+
+
+def lines(options: Options) -> None:
+    tune_lines.TURNS = tune_lines.CALLS = 2    # who wins does not matter here
+    of = tune_model.planned(options)
+    search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
+                                tune_model.Clock(None), note)
+    search.lines(of)
+    search.splits(of)
+    entries = locks.read(options.lock_path)
+    equal({key.partition(" ")[0] for key, entry in entries.items() if entry.time},
+          {"fuse", "split"} if tune_lines.team(of.target) > 1 else {"fuse"},
+          "fusions and splits of floats beside integers are measured")
 
 
 def measured(lock: Path, kernels: list, tools: harness.Toolset, target: Target) -> None:

@@ -67,8 +67,8 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """target: with all instruction sets that kernels are made for; keys: of the variants, and what else the lock may
-    decide."""
+    """target: with all instruction sets that kernels are made for (keys.tuning.target: without those for integers that
+    the model needs); keys: of the variants, and what else the lock may decide."""
 
     plan: ModelPlan
     compiler: Compiler
@@ -187,21 +187,22 @@ class _Search:
                 of = planned(self.options)
         except OutOfTime:
             return
-        isa = (processor.best_only(self.options, of.target).isas or of.target.isas)[-1]
+        target = of.keys.tuning.target
+        isa = (processor.best_only(self.options, target).isas or target.isas)[-1]
 
         def shared(entry: str, variant: str, step: Step) -> Iterable[str]:
             kernel = step.kernel
             parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
-            return [split_key(part, of.target.name) for part in parts]
-        self.kind(of, Kind("splits", decisions.splits(of.plan, of.target, isa, tune_lines.team(of.target)), shared), 1)
+            return [split_key(part, target.name) for part in parts]
+        self.kind(of, Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared), 1)
 
     def kind(self, of: Planned, kind: Kind, part: float) -> bool:
         """Whether any decision is another one now."""
         if self.clock.over:
             return False
         with Progress() as progress, tune.limited(self.clock.left(part)):
-            found = tune_lines.tune(self.options, kind, of.target, of.compiler, self.request.again, progress,
-                                    self.request.keep)
+            found = tune_lines.tune(self.options, kind, of.keys.tuning.target, of.compiler, self.request.again,
+                                    progress, self.request.keep)
             progress.say("")
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
             if timed.won[0] != timed.used[0]:
