@@ -310,19 +310,28 @@ static tc_status load_kernels(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *err
     return TC_STATUS_OK;
 }
 
+/* Why the library serves no model. An error outlives the device, which has the name of its file. */
+static tc_status refuse_library(const tc_cuda *cuda, const char *why, tc_error *error)
+{
+    const tc_status status = fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, why);
+    if (error)
+        error->subject = "libcublasLt";
+    return status;
+}
+
 /* The library of a product's version, open. */
 static tc_status find_library(tc_cuda *cuda, unsigned version, tc_error *error)
 {
     char reason[sizeof error->message];
     const char *why = cuda->lt.handle ? NULL : tc_lt_open(&cuda->lt, version / 10000);
     if (why)
-        return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, why);
+        return refuse_library(cuda, why, error);
     const unsigned there = (unsigned)cuda->lt.version();
     if (there == version)
         return TC_STATUS_OK;
     snprintf(reason, sizeof reason, "version %u.%u.%u, the model was tuned with %u.%u.%u", there / 10000,
              there / 100 % 100, there % 100, version / 10000, version / 100 % 100, version % 100);
-    return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, reason);
+    return refuse_library(cuda, reason, error);
 }
 
 static tc_status load_products(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *error)
@@ -340,7 +349,7 @@ static tc_status load_products(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *er
             char reason[sizeof error->message];
             snprintf(reason, sizeof reason, "%s: the algorithm of %s is not for this GPU", cuda->lt.status_name(code),
                      made->model->device->kernels[i].name);
-            return fail(error, TC_STATUS_NO_DEVICE, cuda->lt.name, reason);
+            return refuse_library(cuda, reason, error);
         }
     }
     return TC_STATUS_OK;
@@ -433,6 +442,7 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
                              .plans = calloc(count, sizeof *made->plans),
                              .next = cuda->models};
     void *popped;
+    const int open = cuda->lt.handle != NULL;
     status = made->modules && made->functions && made->plans
                  ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
                  : fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
@@ -453,6 +463,8 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
         cuda->models = made;
     else
         unload(cuda, made);
+    if (status != TC_STATUS_OK && !open)
+        tc_lt_close(&cuda->lt); /* the next model may have another version */
     cuda->api.context_pop(&popped);
     return status;
 }

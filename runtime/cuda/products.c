@@ -21,8 +21,10 @@ const char *tc_lt_open(tc_lt *lt, unsigned major)
     if (!library)
         return "not found: is cuBLAS of that version installed, and in the search path?";
 #define FIND(field, symbol, result, parameters)                                                                        \
-    if (!(found = dlsym(library, symbol)))                                                                             \
+    if (!(found = dlsym(library, symbol))) {                                                                           \
+        dlclose(library);                                                                                              \
         return symbol " not found";                                                                                    \
+    }                                                                                                                  \
     memcpy(&lt->field, &found, sizeof found);
     TC_LT_FUNCTIONS(FIND)
 #undef FIND

@@ -77,10 +77,14 @@ def library(cxx: Sequence[str], driver: Path) -> Path:
 
 def comparison(out: Path) -> Path:
     """The program that compares calls of two objects (bench/cuda/compare.c), with the runtime."""
+    return kept(with_runtime(ROOT / "bench" / "cuda" / "compare.c"), out)
+
+
+def with_runtime(*sources: object) -> list[object]:
+    """The command that makes a program of these and the runtime."""
     runtime = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
                *(ROOT / "runtime" / "hosted" / name for name in ("file.c", "sha256.c"))]
-    return kept(["cc", "-std=gnu11", *STRICT, ROOT / "bench" / "cuda" / "compare.c", *runtime, "-rdynamic", "-ldl",
-                 "-lm"], out)
+    return ["cc", "-std=gnu11", *STRICT, *sources, *runtime, "-rdynamic", "-ldl", "-lm"]
 
 
 def kept(command: Sequence[object], out: Path) -> Path:

@@ -262,4 +262,15 @@ with tempfile.TemporaryDirectory() as place:
         found_ = called(**settings)
         if not ok(found_.returncode and wanted in found_.stdout + found_.stderr and "left" not in found_.stderr, what):
             note(found_.stdout + found_.stderr)
+
+    other = folder / "other"
+    emulation.run([*emulation.with_runtime(HERE / "other_library.c", folder / "theirs" / "products.o"),
+                   f"-I{folder / 'theirs'}", "-o", other])
+    (driver.parent / "libcublasLt.so.12").touch()    # which is no library either
+    found_ = subprocess.run([other], env={**os.environ, "FAKE_LIBRARY_VERSION": "130200"}, capture_output=True,
+                            text=True, check=False)
+    equal((found_.returncode, [line.partition(": is")[0] for line in found_.stdout.splitlines()], found_.stderr),
+          (0, ["cuda: libcublasLt.so.13: version 13.2.0, the model was tuned with 13.1.2",
+               "cuda: libcublasLt.so.12: not found", "libcublasLt"], ""),
+          "a load that is refused leaves no library open")
 done()
