@@ -28,6 +28,14 @@ TC_MODEL(model)
     tc_output(g, "v", tc_relu(tc_matmul(f, tc_cast(w, TC_F32))));
 }
 """
+# Its words of weights are sorted for AVX2 (loops/sorted_words.py), so that they lie so for all.
+ORDERED = """#include <tensor_compile/model.h>
+TC_MODEL(model)
+{
+    tc_tensor w = tc_cast(tc_reshape(tc_arange(g, TC_I32, 256 * 64), 256, 64), TC_I8);
+    tc_output(g, "y", tc_relu(tc_matmul_integer(tc_input(g, "x", TC_I8, 2, 32, 256), w)));
+}
+"""
 
 
 def main(folder: Path) -> None:
@@ -65,10 +73,16 @@ def main(folder: Path) -> None:
     equal(findings(options.lock_path), [], "with these entries it passes")
     equal(tune.unused([(kernels, target)], options.lock_path), [], "and none of them is unused")
     measured(folder / "measured.lock", kernels, tools, target)
-    lines(replace(options, lock=str(folder / "lines.lock")))
+    equal(lines(replace(options, lock=str(folder / "lines.lock"))),
+          {"fuse", "split"} if tune_lines.team(target) > 1 else {"fuse"},
+          "fusions and splits of floats beside integers are measured")
+    (folder / "ordered.c").write_text(ORDERED, encoding="utf-8")
+    equal(lines(replace(options, model=str(folder / "ordered.c"), lock=str(folder / "ordered.lock"))), {"fuse"},
+          "fusions behind sorted words are measured, whatever the best instruction set is")
 
 
-def lines(options: Options) -> None:
+def lines(options: Options) -> set[str]:
+    """The kinds of lines that were measured."""
     tune_lines.TURNS = tune_lines.CALLS = 2    # who wins does not matter here
     of = tune_model.planned(options)
     search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
@@ -76,9 +90,7 @@ def lines(options: Options) -> None:
     search.lines(of)
     search.splits(of)
     entries = locks.read(options.lock_path)
-    equal({key.partition(" ")[0] for key, entry in entries.items() if entry.time},
-          {"fuse", "split"} if tune_lines.team(of.target) > 1 else {"fuse"},
-          "fusions and splits of floats beside integers are measured")
+    return {key.partition(" ")[0] for key, entry in entries.items() if entry.time}
 
 
 def measured(lock: Path, kernels: list, tools: harness.Toolset, target: Target) -> None:

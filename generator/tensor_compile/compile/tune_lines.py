@@ -20,7 +20,7 @@ from ..loops.accesses import read, written
 from ..loops.loop_ir import FunctionPlan, Program, Step, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, lock as locks, processor
+from . import assemble, lock as locks
 from .decisions import Decision
 from .lock import Entry
 from .options import Options
@@ -97,7 +97,7 @@ class Found:
 
 def tune(options: Options, kind: Kind, target: Target, compiler: Compiler, again: bool, progress: Progress, keep: bool
          ) -> Found:
-    """Brings the lock up to date with the decisions."""
+    """Brings the lock up to date with the decisions. options: of the builds that are measured."""
     lock, name_of_compiler = options.lock_path, f"{compiler.kind} {compiler.version}"
     known = locks.read(lock)
     left = todo(kind, known, name_of_compiler, again)
@@ -135,8 +135,8 @@ def _trials(kind: Kind, left: Sequence[Decision], search: Search) -> list[dict[s
 def _measure(options: Options, kind: Kind, left: Sequence[Decision], search: Search, done: list[str], target: Target,
              progress: Progress) -> None:
     """done: decisions get there as soon as all their choices are measured."""
-    own = replace(processor.best_only(options, target), weights="external", tune="lock", explain="", keep="",
-                  max_arena=None, max_weights=None, max_code=None, max_stack=None)
+    own = replace(options, weights="external", tune="lock", explain="", keep="", max_arena=None, max_weights=None,
+                  max_code=None, max_stack=None)
     entries = locks.read(options.lock_path)
     cache = options.open_cache()
     with cache.scratch() as scratch:

@@ -11,9 +11,11 @@ from typing import Callable, Iterable, Iterator, Sequence
 
 from ..emit.key import split_key
 from ..errors import UsageError
+from ..instruction_sets import instruction_set
 from ..loops import schedule_cuda
 from ..loops.accesses import written
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan, Step
+from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target
 from . import assemble, counting, cuda_target, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
@@ -196,12 +198,22 @@ class _Search:
             return [split_key(part, target.name) for part in parts]
         self.kind(of, Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared), 1)
 
+    def here(self, of: Planned) -> Options:
+        """Of what is measured: with this machine's best instruction set, and with one that has the weights' words
+        sorted where the build has such a one, so that they lie in memory as there and keys are the same."""
+        target = of.keys.tuning.target
+        best = processor.best_only(self.options, target)
+        sorting = [isa for isa in target.isas if multiplied_by(instruction_set(isa))]
+        if not any(kernel.product.ordered for kernel in tune.contractions(of.plan)) or set(sorting) & set(best.isas):
+            return best
+        return replace(best, isas=(sorting[0], *best.isas))
+
     def kind(self, of: Planned, kind: Kind, part: float) -> bool:
         """Whether any decision is another one now."""
         if self.clock.over:
             return False
         with Progress() as progress, tune.limited(self.clock.left(part)):
-            found = tune_lines.tune(self.options, kind, of.keys.tuning.target, of.compiler, self.request.again,
+            found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, self.request.again,
                                     progress, self.request.keep)
             progress.say("")
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
