@@ -293,9 +293,9 @@ int cublasLtMatmul(void *, const operation *how, const float *alpha, const void 
         return status;
     if (which->words[0] > 2 || which->words[1] != 0x1234)
         return NOT_SUPPORTED;
-    const uintptr_t together = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d | (uintptr_t)workspace |
+    const uintptr_t together = (uintptr_t)a | (uintptr_t)b | (uintptr_t)c | (uintptr_t)d |
                                (how->epilogue & 4 ? (uintptr_t)how->bias : 0);
-    if (together % 16 || *alpha != 1 || workspace_bytes < workspace_of(which))
+    if (together % 16 || (uintptr_t)workspace % 256 || *alpha != 1 || workspace_bytes < workspace_of(which))
         return INVALID_VALUE;
     const work made = {*how, *a_layout, *b_layout, *c_layout, *d_layout, (const unsigned char *)a,
                        (const unsigned char *)b, (const unsigned char *)c, (unsigned char *)d,

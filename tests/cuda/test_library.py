@@ -167,8 +167,8 @@ with tempfile.TemporaryDirectory() as place:
     target, found = of.target, tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
     products = [library_product(kernel, "bf16") for kernel in found]
     equal([p and (p.rows, p.columns, p.terms, p.function, p.bias is not None, p.added is not None) for p in products],
-          [None, (24, 32, 32, "relu", True, True), (24, 64, 32, "gelu", True, False),
-           (24, 32, 64, "plain", True, False), None], "products that may be the library's")
+          [None, (41, 32, 32, "relu", True, True), (41, 64, 32, "gelu", True, False),
+           (41, 32, 64, "plain", True, False), None], "products that may be the library's")
     sources = folder / "sources"
     sources.mkdir()
     units = schedule_cuda.units(target)

@@ -14,7 +14,7 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.bulk_copies import MAP_WORDS, BulkCopy
 from ..loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step
-from ..loops.library_products import Matrix
+from ..loops.library_products import Matrix, WORKSPACE_ALIGNED
 from ..loops.scalar_ir import Buffer
 from .cuda_products import Biases, GivenAway, given_away
 from .cwriter import string
@@ -164,8 +164,9 @@ class _Launches(StepsWriter):
 
         kernels = self.function.kernels
         bias = str(kernels.biases.place(given)) if given.rounded_bias else at(p.bias)
+        room, n = given.workspace, WORKSPACE_ALIGNED
         fields = {"first": at(p.first), "second": at(p.second), "added": at(p.added), "result": at(p.result),
-                  "bias": bias, "workspace": self.pointer(given.workspace) if given.workspace else "0"}
+                  "bias": bias, "workspace": f"({self.pointer(room)} + {n - 1}) / {n} * {n}" if room else "0"}
         self.put("{", "    const tc_device_operands a = {" + ", ".join(f".{k} = {v}" for k, v in fields.items()) + "};",
                  f"    tc_device_step(f, {number}, {kernels.row(given.kernel, self.plain)}, &a, 1, 1);", "}")
 

@@ -23,7 +23,7 @@ Tuned: TypeAlias = ContractionKernel | GroupedContractionKernel | LoopNestKernel
 LIBRARY = "cublaslt"
 OPERANDS = ("bf16", "f16")   # which are those of the precisions of these names, in memory too
 ALIGNED = 16                # bytes: where matrices begin, and their lines
-MOST_WORKSPACE = 32 << 20   # bytes: what the library recommends for an H100
+WORKSPACE_ALIGNED = 256     # bytes: where a workspace begins, by the library's rule
 WORKSPACE = "%w"            # how the names of buffers begin that an algorithm has for itself
 PLAIN, RELU, GELU = FUNCTIONS = "plain", "relu", "gelu"   # as tc_device_product.function numbers them
 
@@ -103,7 +103,8 @@ def library_product(kernel: Tuned, precision: str) -> LibraryProduct | None:
 
 
 def workspace(kernel: Kernel) -> Buffer | None:
-    """The memory of the arena that the library has for itself in a kernel; nothing else touches it."""
+    """The memory of the arena that the library has for itself in a kernel, which nothing else touches. It begins
+    anywhere, and has room for the library's rule."""
     if not isinstance(kernel, ContractionKernel) or not isinstance(kernel.shape, LibraryAlgorithm):
         return None
     return next((b for b in kernel.params if b.name.startswith(WORKSPACE)), None)
@@ -114,7 +115,7 @@ def with_workspace(kernel: Tuned, number: int) -> Tuned:
     shape = kernel.shape
     if not isinstance(shape, LibraryAlgorithm) or not shape.workspace:
         return kernel
-    room = Buffer(f"{WORKSPACE}{number}", "u8", (wrap(shape.workspace),), (0,), "temp")
+    room = Buffer(f"{WORKSPACE}{number}", "u8", (wrap(shape.workspace + WORKSPACE_ALIGNED - 1),), (0,), "temp")
     return replace(kernel, params=(*kernel.params, room))
 
 
