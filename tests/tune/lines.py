@@ -77,10 +77,22 @@ def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> Non
     tune_lines.TURNS = tune_lines.CALLS = 2    # who wins does not matter here
     request = tune_model.Request(False, True, 1, "time", (), (), None)
     said: list[str] = []
+    lacking: set[str] = set()
+    write = locks.write
+
+    def noted(path: Path, entries: dict[str, Entry]) -> bool:
+        if path != options.lock_path:   # a trial's: of one kind of decisions, the first that the lock does not have yet
+            left = [key for key in wanted if key not in locks.read(options.lock_path)]
+            kind = left[0].partition(" ")[0]
+            lacking.update(key for key in left if key.startswith(kind) and key not in entries)
+        return write(path, entries)
+    locks.write = noted
     for _ in range(2):
         search = tune_model._Search(options, request, tune_model.Clock(None), said.append)
         search.lines(of)
         search.splits(of)
+    locks.write = write
+    equal(lacking, set(), "a trial's lock has all lines of its kind, as the one that is written")
     entries = locks.read(options.lock_path)
     equal([key for key in wanted if key not in entries], [], "every decision has a line")
     equal([re.sub(r"^\d+( of \d+ \w+).*", r"N\1", line) for line in said if re.match(r"\d+ of", line)],

@@ -140,9 +140,12 @@ def _measure(options: Options, kind: Kind, left: Sequence[Decision], search: Sea
     entries = locks.read(options.lock_path)
     cache = options.open_cache()
     with cache.scratch() as scratch:
-        def built(name: str, decided: Mapping[str, str]) -> Built:
+        def built(name: str, decided: dict[str, str]) -> Built:
+            """With a line for each decision, as in the lock then: a value in another order would move those beside it
+            that have none."""
             path = Path(scratch) / f"{name}.lock"
-            lines = entries | {key: Entry(key, choice, 0.0, False, "c", "0") for key, choice in decided.items()}
+            lines = entries | {key: Entry(key, choice, 0.0, False, "c", "0")
+                               for key, choice in (search.used | decided).items()}
             locks.write(path, lines)
             folder = Path(scratch) / name
             folder.mkdir()
