@@ -201,7 +201,7 @@ def _bake(state: State, asked: Asked) -> State:
 
 
 def _layout(state: State, asked: Asked) -> State:
-    pack = on_module(graph_passes.each(lambda f: layout.apply(f, state.target)))
+    pack = on_module(lambda module: layout.on_all(module, state.target))
     return replace(state, graph=pack(state.graph))
 
 

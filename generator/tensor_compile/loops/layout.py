@@ -17,11 +17,14 @@ where that is another one, row-major otherwise. Lowering asks for it; inputs, ou
 """
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Sequence
 
 from ..graph.dce import dce
 from ..graph.fold import is_constant
-from ..graph.ir import Function, Node, TensorType, Value
+from ..graph.infer import Context
+from ..graph.ir import Function, Module, Node, TensorType, Value
+from ..graph.rewrite import Builder, Values
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
@@ -35,22 +38,47 @@ NARROW_TERMS = 8   # of a vector of 16-bit elements
 NARROWEST_GROUP = 16   # output channels of a group that are worth a matrix unit
 
 
-def apply(function: Function, target: Target) -> Function:
+class Sorted:
+    """Constant operands that some function's products sort, and those that a function could, for more rows. They are
+    packed for both in one way: what functions share is stored once."""
+
+    def __init__(self) -> None:
+        self.builder, self.values = Builder(Function("weights", entry=True), Context()), Values()
+        self.many: set[Value] = set()
+        self.few: dict[str, set[Value]] = {}
+
+    def same(self, b: Value) -> Value:
+        """Of all functions' equal operands the same."""
+        return self.builder.copied(b, self.values)
+
+
+def on_all(module: Module, target: Target) -> Module:
+    """`apply` on every function, one that packs what another one sorts behind all others."""
+    found = Sorted()
+    made = {name: apply(f, target, found) for name, f in module.functions.items()}
+    for name, few in list(found.few.items()):
+        if few & found.many:
+            made[name] = apply(module.functions[name], target, found)
+    return replace(module, functions=made)
+
+
+def apply(function: Function, target: Target, found: Sorted | None = None) -> Function:
     """The function with packed contractions. `target.panel` is the panel width. With 16-bit operands
     (`target.narrow`) the terms of a column lie side by side instead: panels of one column, in the narrow dtype; what
-    is no constant stays."""
+    is no constant stays. found: what functions sort, of all functions so far."""
     typed = "" if target.apart else target.arch
     panel = 1 if target.narrow else target.panel
-    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, multiplies(target)).run()
+    found = (found or Sorted()) if multiplies(target) else None
+    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, found).run()
 
 
 class _Rewriter:
     """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none.
     in_bytes: products of short integers are loop nests, whose weights are rows of bytes. sorts: constant words of bytes
-    are sorted."""
+    are sorted; None: they are not."""
 
     def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False,
-                 sorts: bool = False):
+                 sorts: Sorted | None = None):
         self.function, self.panel, self.narrow, self.typed, self.in_bytes = function, panel, narrow, typed, in_bytes
         self.sorts = sorts
         self.operands = Operands(self.make)
@@ -140,19 +168,27 @@ class _Rewriter:
         return self.operands.stored(b, half) if half else b
 
     def integers(self, a: Value, b: Value, elements: Expr, rows: int, columns: Expr
-                 ) -> tuple[Value, Value, Product, bool] | None:
-        """The operands of a product that is summed in i32 in short dtypes, their product and whether b is turned; None
-        where they may not be short. elements: of a sum; rows: at least so many, whatever the batch is."""
+                 ) -> tuple[Value, Value, Product, Product, bool] | None:
+        """The operands of a product that is summed in i32 in short dtypes, their product, that which b is packed for,
+        and whether b is turned; None where they may not be short. elements: of a sum; rows: at least so many, whatever
+        the batch is."""
         if not self.typed or self.in_bytes:
             return None
         short_a, short_b = self.operands.short(a), self.operands.short(b)
         if short_a is None or short_b is None:
             return None
         product, turned = integers(short_a, short_b, self.typed)
-        if self.sorts and b.node in self.constant and rows >= FEW_ROWS:
-            product = ordered(product, elements, columns)
+        packed = product
+        if self.sorts and b.node in self.constant and (order := ordered(product, elements, columns)).ordered:
+            same = self.sorts.same(b)
+            if rows >= FEW_ROWS:
+                self.sorts.many.add(same)
+                product = order
+            else:
+                self.sorts.few.setdefault(self.function.name, set()).add(same)
+            packed = order if same in self.sorts.many else product
         return self.operands.stored(a, product.a), self.operands.stored(b, "i16" if product.group == 2 else short_b), \
-            product, turned
+            product, packed, turned
 
     def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                     free: list[int]) -> Node | None:
@@ -161,8 +197,8 @@ class _Rewriter:
         short = self.integers(a, b, product_of(b.shape[d] for d in contract), product_of(inner).value, columns)
         if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
             return None
-        a, b, product, turned = short
-        return self.packed_dot(node, a, self.panels(node, b, batch, free, contract, product, turned), product)
+        a, b, product, packed, turned = short
+        return self.packed_dot(node, a, self.panels(node, b, batch, free, contract, packed, turned), product)
 
     def lanes_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                   free: list[int]) -> Node | None:
@@ -227,15 +263,16 @@ class _Rewriter:
         short = self.integers(x, w, product_of(w.shape[1:]), rows, columns) if w.dtype == "i32" and enough else None
         if not (w.shape[0].is_const and (w.dtype == "f32" or short is not None)):
             return None
-        product, turned = F32, False
+        product = kind = F32
+        turned = False
         if short is not None:
-            x, w, product, turned = short
+            x, w, product, kind, turned = short
         spatial = len(w.shape) - 2
         outs = w.shape[0].value // groups
         if groups > 1 and outs < (NARROWEST_GROUP if self.narrow else self.panel):
             return self.packed_convolution(node, x, self.transpose(node, w, [*range(2, 2 + spatial), 1, 0]), 0, F32)
         grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
-        packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], product, turned)
+        packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], kind, turned)
         return self.packed_convolution(node, x, packed, self.panel, product)
 
     def packed_convolution(self, node: Node, x: Value, packed: Value, panel: int, product: Product) -> Node:
