@@ -108,6 +108,27 @@ with tempfile.TemporaryDirectory() as name:
               "results of vectors are those of the interpreter"):
         note(called.stdout + called.stderr)
 
+# A difference of infinite numbers within a rounding that needs no limits.
+NONE = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_tensor x = tc_input(g, "x", TC_I8, 3, 13, 70), r = tc_input(g, "r", TC_I8, 3, 13, 80);
+    tc_weights(g, "w.safetensors");
+    tc_tensor y = tc_quantized_linear(.x = {x, 0.5f, 11}, .w = tc_weight(g, "w"),
+                                      .w_scale = tc_full(g, 1e-3, TC_F32, 80), .scale = 0.5f, .floats = true);
+    tc_tensor z = tc_quantized_sub(.a = {y, 3.7f, 0}, .b = {r, 3.7f, 0}, .scale = 1e-37f, .zero = 3, .floats = true);
+    tc_output(g, "z", tc_quantized_add(.a = {z, 0.05f, 1}, .b = {r, 0.03f, 2}, .scale = 0.1f, .floats = true));
+}
+"""
+with tempfile.TemporaryDirectory() as name:
+    (Path(name) / "m.c").write_text(NONE, encoding="utf-8")
+    st.write(Path(name) / "w.safetensors", {"w": ("I8", [80, 70], [rng.randrange(-128, 128) for _ in range(80 * 70)])})
+    called = run("check", Path(name) / "m.c", "--isa", "avx2,avx512_vnni")
+    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
+    if not ok(bits and all(line.endswith(": equal") or "skipped" in line for line in bits),
+              "what is no number is rounded as the interpreter does"):
+        note(called.stdout + called.stderr)
+
 # Sums of as many terms by what the caller guarantees alone: 2 n = 3 k. Words that are not sorted say so. And weights
 # that another variant sorts: of known rows.
 SIZES = """#include <tensor_compile/model.h>

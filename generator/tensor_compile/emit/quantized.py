@@ -12,6 +12,7 @@ from .halves import is_of
 MOST_ZERO = 255      # of a zero point: 16 bits hold it beside what is limited to 16 bits
 MOST_FACTOR = 0.25   # of factors that come with the weights, where results are rounded without a look at their size
 ROUNDED = 2.0**30    # which a conversion to i32 rounds without a limit
+FINITE = 2.0**127    # of f32: beyond are infinite numbers, whose difference is NaN
 
 
 def quantized(s: Scalar) -> tuple[Scalar, int] | None:
@@ -48,7 +49,8 @@ def largest(s: Scalar, params: Sequence[Buffer], factors: set[str]) -> float:
         return {"i8": 2.0**7, "u8": 2.0**8, "i32": 2.0**31}.get(s.args[0].dtype, math.inf)
     if s.op in ("add", "sub", "mul"):
         x, y = (largest(a, params, factors) for a in s.args)
-        return (x * y if s.op == "mul" else x + y) * (1 + 2.0**-20)    # each step rounds
+        bound = (x * y if s.op == "mul" else x + y) * (1 + 2.0**-20)    # each step rounds
+        return bound if bound < FINITE else math.inf
     return math.inf
 
 
