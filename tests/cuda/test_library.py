@@ -12,6 +12,7 @@ import shutil
 import struct
 import subprocess
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import emulation
@@ -204,6 +205,14 @@ with tempfile.TemporaryDirectory() as place:
     later = tune_cuda.cases(found, target, entries, tune_cuda.Measurer("nvcc 13.0", "Fake GPU", 130200), False)
     equal([case.incumbent for case in later], [case.shapes[0] for case in later], "a later library begins anew")
     equal(len(later), 3, "with all of its products")
+    callers = replace(found[1], params=tuple(replace(b, kind="input") if b.name == found[1].a.buffer else b
+                                             for b in found[1].params))
+    tune_cuda.MOST = 2
+    (case,) = tune_cuda.cases([found[1], callers], target, entries, tune_cuda.Measurer("nvcc 13.0", "Fake GPU", 130102),
+                              False)
+    tune_cuda.MOST = 1
+    ok(case.incumbent == case.shapes[0] and not any(isinstance(s, LibraryAlgorithm) for s in case.shapes),
+       "a kernel like one whose operand is the caller's is not the library's any more")
     equal(len(tune_cuda.cases(found, target, entries, tune_cuda.Measurer("nvcc 13.0", "Fake GPU"), False)), 0,
           "a search without it, and with one shape, has nothing to measure")
 

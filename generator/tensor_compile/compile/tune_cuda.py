@@ -138,7 +138,7 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
         used = named(kernel, target, entry.candidate) if entry else None
         if entry and used and (entry.templates, entry.compiler) == (templates, by.text(product)) and not again:
             continue
-        if isinstance(used, LibraryAlgorithm) and used.version != by.library:
+        if isinstance(used, LibraryAlgorithm) and (product is None or used.version != by.library):
             used = None
         tried = tuple(shapes[:MOST]) if used is None or used in shapes[:MOST] else (*shapes[:MOST], used)
         if len(tried) > 1 or product:
