@@ -57,6 +57,7 @@ def main(folder: Path, everything: bool) -> None:
     kinds = choices(of)
     equal([len(kind) > 0 for kind in kinds], [True] * 3, "orders, fusions and splits may be decided")
     searched(options, of, [d.key for kind in kinds for d in kind])
+    others(replace(options, lock=str(folder / "others.lock")), of)
     same(options, kinds, everything, folder)
 
     wrong = {kind[0].key: Entry(kind[0].key, "sideways", 1.0, False, "c", "0") for kind in kinds}
@@ -99,11 +100,32 @@ def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> Non
           [f"N of {sum(key.startswith(kind) for key in wanted)} {kind}s changed".replace("fuses", "fusions")
            .replace(" changed", "") for kind in ("order", "fuse", "split")],
           "it says so, and a second run measures nothing")
+    equal(lacks(options, of), [], "a frozen build takes them")
+
+
+def lacks(options: Options, of: tune_model.Planned) -> list[str]:
+    """What a frozen build lists, but for schedules."""
     frozen = Tuning.load("frozen", options.lock_path, of.target)
     text = recording.capture(options, of.host, options.open_cache()).text
     frozen.cover(assemble.compile_graph(options, text, of.target, frozen).plan)
-    equal([str(f) for f in frozen.findings.values() if not f.key.startswith("contraction")], [],
-          "a frozen build takes them")
+    return [str(f) for f in frozen.findings.values() if not f.key.startswith("contraction")]
+
+
+def others(options: Options, of: tune_model.Planned) -> None:
+    """Another choice wins wherever there is one: other orders have other fusions, and what is stored may have more."""
+    def won(self: tune_lines.Search, key: str) -> tune_variants.Timed:
+        used = self.used[key]
+        return tune_variants.Timed(key, (used, 2.0), (next((x for x in self.found[key] if x != used), used), 1.0))
+    kept, tune_lines.Search.won = tune_lines.Search.won, won
+    tune_lines.SLOWER, slower = 1e9, tune_lines.SLOWER
+    search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
+                                tune_model.Clock(None), lambda line: None)
+    search.lines(of)
+    search.splits(of)
+    tune_lines.Search.won, tune_lines.SLOWER = kept, slower
+    entries = locks.read(options.lock_path)
+    ok(all(entries[d.key].candidate in d.others for d in of.keys.tuning.orders.values()), "all orders are others")
+    equal(lacks(options, of), [], "a frozen build takes these, too")
 
 
 def same(options: Options, kinds: list[list[Decision]], everything: bool, folder: Path) -> None:

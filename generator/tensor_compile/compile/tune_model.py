@@ -169,16 +169,28 @@ class _Search:
     def lines(self, of: Planned) -> bool:
         """Orders and fusion. Whether any is another one now. Where memory or code is to be small, they are not
         measured: what they take is not known before."""
-        options, tuning = self.options, of.keys.tuning
+        options = self.options
         if options.memory == "small" or options.optimize == "size" or options.max_arena is not None:
             return False
-        stored = tuning.stored
+        more = changed = self.kind(of, Kind("orders", list(of.keys.tuning.orders.values()), None), LINES / 2,
+                                   self.request.again)
+        again = self.request.again
+        while True:
+            if more and self.request.keep:   # values that lie otherwise have other fusions, what is stored has more
+                if self.clock.over:
+                    return True
+                of = planned(options)
+            more = self.fusions(of, again)
+            changed, again = changed or more, False
+            if not (more and self.request.keep):
+                return changed
 
-        def fusions(entry: str, variant: str, step: Step) -> Iterator[str]:
+    def fusions(self, of: Planned, again: bool) -> bool:
+        stored = of.keys.tuning.stored
+
+        def stores(entry: str, variant: str, step: Step) -> Iterator[str]:
             return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
-        changed = [self.kind(of, Kind("orders", list(tuning.orders.values()), None), LINES / 2),
-                   self.kind(of, Kind("fusions", list(tuning.fusions.values()), fusions), LINES / 2)]
-        return any(changed)
+        return self.kind(of, Kind("fusions", list(of.keys.tuning.fusions.values()), stores), LINES / 2, again)
 
     def splits(self, before: Planned) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
@@ -196,7 +208,8 @@ class _Search:
             kernel = step.kernel
             parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
             return [split_key(part, target.name) for part in parts]
-        self.kind(of, Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared), 1)
+        self.kind(of, Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared), 1,
+                  self.request.again)
 
     def here(self, of: Planned) -> Options:
         """Of what is measured: with this machine's best instruction set, and with one that has the weights' words
@@ -208,13 +221,13 @@ class _Search:
             return best
         return replace(best, isas=(sorting[0], *best.isas))
 
-    def kind(self, of: Planned, kind: Kind, part: float) -> bool:
-        """Whether any decision is another one now."""
+    def kind(self, of: Planned, kind: Kind, part: float, again: bool) -> bool:
+        """Whether any decision is another one now. again: those with a good line are measured, too."""
         if self.clock.over:
             return False
         with Progress() as progress, tune.limited(self.clock.left(part)):
-            found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, self.request.again,
-                                    progress, self.request.keep)
+            found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, again, progress,
+                                    self.request.keep)
             progress.say("")
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
             if timed.won[0] != timed.used[0]:
