@@ -32,7 +32,8 @@ class Machine:
     """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
     and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next
     to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes two thirds of the time of
-    users' -O3, which has the same bits (nests, kernels, networks, and all of this in the long suite)."""
+    users' -O3, which has the same bits: the suites networks, decoder and e2e are compiled with it, the suite nests with
+    -O2, and in the long suite all of this and the candidates of tests/kernels with -O3."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
