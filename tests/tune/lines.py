@@ -75,7 +75,8 @@ def main(folder: Path, everything: bool) -> None:
 
 def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> None:
     """As `tune` does, without forms and schedules. A trial of other bits would end it."""
-    tune_lines.TURNS = tune_lines.CALLS = 2    # who wins does not matter here
+    tune_lines.TURNS = tune_lines.CALLS = 2
+    tune_lines.WORTH = 0.0    # nothing wins: other orders would bring other decisions
     request = tune_model.Request(False, True, 1, "time", (), (), None)
     said: list[str] = []
     lacking: set[str] = set()
