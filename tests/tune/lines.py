@@ -67,6 +67,10 @@ def main(folder: Path, everything: bool) -> None:
     ok(result.returncode == 1 and all(f"stale: {key}: " in result.stderr for key in wrong) and
        all(f"missing: {d.key}: no entry" in result.stderr for kind in kinds for d in kind[1:]),
        "frozen lists what is stale and missing") or note(result.stderr)
+    for words in ("--memory", "small"), ("--optimize", "size"), ("--max-arena", "1M"):
+        result = build("--tune", "frozen", *words)
+        ok("missing: split" in result.stderr and not re.search("missing: (order|fuse)", result.stderr),
+           f"{words[0]}: orders and fusions are not measured, and not missing") or note(result.stderr)
     gone = [Entry(key.replace(" target=", "0 target="), "usual", 1.0, False, "c", "0") for key in wrong]
     locks.write(lock, wrong | {e.key: e for e in gone})
     equal(tune.unused([([], of.target)], lock, tune_model.used(of)), sorted(gone, key=lambda e: e.key),

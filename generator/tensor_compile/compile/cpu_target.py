@@ -49,7 +49,8 @@ class Cpu:
         return target
 
     def tuning(self, options: Options, target: Target) -> Tuning:
-        return Tuning.load("off" if self.plain else options.tune, options.lock_path, target, options.optimize == "size")
+        return Tuning.load("off" if self.plain else options.tune, options.lock_path, target, options.optimize == "size",
+                           lines=options.tunes_lines)
 
     def sources(self, machine: Machine, plan: ModelPlan, target: Target) -> Sources:
         return kernel_sources(plan, target, machine.optimize)

@@ -143,9 +143,9 @@ class Finding:
 @dataclass(slots=True)
 class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
-    needs a good entry), off (never read). small: where the lock does not decide, little code does. orders, fusions:
-    what may be decided, where that is wanted; stored: keys of fusions by entry, variant and buffer that is stored where
-    they are not made."""
+    needs a good entry), off (never read). small: where the lock does not decide, little code does. lines: orders and
+    fusions need entries, too, where the lock has some; orders, fusions: what may be decided, where that is wanted;
+    stored: keys of fusions by entry, variant and buffer that is stored where they are not made."""
 
     mode: str
     path: Path
@@ -153,16 +153,18 @@ class Tuning:
     entries: dict[str, Entry] = field(default_factory=dict)
     findings: dict[str, Finding] = field(default_factory=dict)
     small: bool = False
+    lines: bool = True
     wanted: bool = False
     orders: dict[str, Decision] = field(default_factory=dict)
     fusions: dict[str, Decision] = field(default_factory=dict)
     stored: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     @staticmethod
-    def load(mode: str, path: Path, target: Target, small: bool = False, wanted: bool = False) -> "Tuning":
+    def load(mode: str, path: Path, target: Target, small: bool = False, wanted: bool = False, lines: bool = True
+             ) -> "Tuning":
         """wanted: what may be decided is noted."""
-        tuning = Tuning(mode, path, target, {} if mode == "off" else read(path), small=small)
-        tuning.wanted = wanted or mode == "frozen" and tuning.has(ORDER)
+        tuning = Tuning(mode, path, target, {} if mode == "off" else read(path), small=small, lines=lines)
+        tuning.wanted = wanted or mode == "frozen" and lines and tuning.has(ORDER)
         return tuning
 
     def has(self, kind: str) -> bool:
@@ -220,7 +222,7 @@ class Tuning:
         """Notes what the lock does not decide of the plan, of the kinds of which it has lines."""
         splits = (key for key, _ in decisions.split_keys(plan, self.target.name))
         for kind, keys in ((SPLIT, splits), (FUSE, self.fusions), (ORDER, self.orders)):
-            if self.has(kind):
+            if self.has(kind) and (self.lines or kind == SPLIT):
                 for key in keys:
                     if key not in self.entries:
                         self.findings[key] = Finding("missing", key, "no entry")

@@ -132,6 +132,12 @@ class Budgets(Subject):
 class Options(Recording, Machine, Passes, TuningLock, Budgets, Work, Outputs, Subject):
     """All of a build."""
 
+    @property
+    def tunes_lines(self) -> bool:
+        """Whether `tune` measures orders and fusions. Where memory or code is to be small it does not: what they take
+        is not known before."""
+        return self.memory != "small" and self.optimize != "size" and self.max_arena is None
+
     def text(self) -> str:
         """Canonical JSON; what does not change a result (the number of jobs) is left out."""
         values = asdict(self)

@@ -167,10 +167,8 @@ class _Search:
         return measured
 
     def lines(self, of: Planned) -> bool:
-        """Orders and fusion. Whether any is another one now. Where memory or code is to be small, they are not
-        measured: what they take is not known before."""
-        options = self.options
-        if options.memory == "small" or options.optimize == "size" or options.max_arena is not None:
+        """Orders and fusion. Whether any is another one now."""
+        if not self.options.tunes_lines:
             return False
         more = changed = self.kind(of, Kind("orders", list(of.keys.tuning.orders.values()), None), LINES / 2,
                                    self.request.again)
@@ -179,7 +177,7 @@ class _Search:
             if more and self.request.keep:   # values that lie otherwise have other fusions, what is stored has more
                 if self.clock.over:
                     return True
-                of = planned(options)
+                of = planned(self.options)
             more = self.fusions(of, again)
             changed, again = changed or more, False
             if not (more and self.request.keep):
