@@ -193,7 +193,8 @@ class _Rewriter:
     def integer_dot(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int],
                     free: list[int]) -> Node | None:
         columns = product_of(b.shape[d] for d in free)
-        inner = [d for i, d in enumerate(a.shape) if i > 0 and i not in node.attrs["lhs_contract"] and d.is_const]
+        others = {0, *node.attrs["lhs_batch"], *node.attrs["lhs_contract"]}
+        inner = [d for i, d in enumerate(a.shape) if i not in others and d.is_const]
         short = self.integers(a, b, product_of(b.shape[d] for d in contract), product_of(inner).value, columns)
         if short is None or not free or not contract or columns.is_const and columns.value < FEWEST_COLUMNS:
             return None
