@@ -3,9 +3,9 @@
 
 With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of the image becomes a word a channel, for
 64 channels at a time, or for 32 of two rows of windows, and is multiplied with the weights of each window that it lies
-in. AVX2 multiplies pairs of 16
-bits, for 16 channels at a time: of two rows of a column, and of a last row that has no other, of two columns. Sums of
-integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one factor a channel (quantized.py).
+in. AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of a column, and of a last row that has no
+other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one
+factor a channel (quantized.py).
 """
 from __future__ import annotations
 
@@ -194,6 +194,7 @@ def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
            at: Callable[[int, int], str], to_step: str) -> dict[str, object]:
     """Of window/bytes.c.in. exists: whether a column does; at: where the weight of a row and a column lies."""
     halves = extent(w.lane).value <= CHANNELS // 2
+
     def padded(loaded: list[str]) -> str:
         return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
 
