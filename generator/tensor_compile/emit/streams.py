@@ -7,12 +7,12 @@ product behind the other, split evenly (templates/contraction/memory.c.in, `by_p
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
 from ..loops.scalars import domain_size, extent
+from ..records import dataclass
 
 ROWS = 8          # of a product up to which all of them are one tile, so that panels are read once
 LEAST = 1 << 19   # bytes of a step's panels, from which on they come from behind the second caches of a team

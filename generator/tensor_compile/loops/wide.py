@@ -8,9 +8,9 @@
 """
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Sequence
 
+from ..records import dataclass
 from ..symbolic import Expr, Sym, divisor_of, product, sym
 from .loop_ir import LoopNestKernel, RowReduce, Store
 from .scalar_ir import Buffer, Load, Reduction, Scalar
