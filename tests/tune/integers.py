@@ -4,19 +4,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import small_model
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune, tune_lines, \
     tune_model
 from tensor_compile.compile.options import Options
 from tensor_compile.target import Target
 
-ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 MODEL = """#include <tensor_compile/model.h>
 TC_MODEL(model)
 {
@@ -39,13 +37,8 @@ TC_MODEL(model)
 
 
 def main(folder: Path) -> None:
-    (folder / "model.c").write_text(MODEL, encoding="utf-8")
-    cache = Path(os.environ.get("TC_TESTS_CACHE", str(folder / "cache")))
-    cache.mkdir(parents=True, exist_ok=True)
-    (folder / "tensor-compile").symlink_to(cache)   # of all builds of a user
-    build = (str(ROOT / "generator" / "tensor-compile"), "build", "model.c", "-o", "out", "--isa", "x86_64")
-    result = subprocess.run([sys.executable, *build], cwd=folder, capture_output=True, text=True, check=False,
-                            env=os.environ | {"XDG_CACHE_HOME": str(folder)})
+    small_model.prepare(folder, MODEL)
+    result = small_model.run(folder, "build", "model.c", "-o", "out", "--isa", "x86_64")
     if not ok(result.returncode == 0, "the model is built"):
         note(result.stderr)
         return

@@ -12,6 +12,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import small_model
+from small_model import ISA
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import assemble, decisions, lock as locks, record, recording, tune, tune_lines, \
     tune_model, tune_variants
@@ -21,8 +23,6 @@ from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.errors import UserError
 
-ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-ISA = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(os.uname().machine, "")
 MODEL = """#include <tensor_compile/model.h>
 static tc_tensor weights(tc_graph *g, int a, int b, int c, int d)
 {
@@ -42,14 +42,8 @@ TC_MODEL(mixed)
 
 def main(folder: Path, everything: bool) -> None:
     def build(*words: str) -> subprocess.CompletedProcess[str]:
-        command = ("build", "model.c", "-o", "build", "--isa", ISA, *words)
-        return subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), *command], cwd=folder,
-                              capture_output=True, text=True, check=False,
-                              env=os.environ | {"XDG_CACHE_HOME": str(folder)})
-    cache = Path(os.environ.get("TC_TESTS_CACHE", str(folder / "cache")))
-    cache.mkdir(parents=True, exist_ok=True)
-    (folder / "tensor-compile").symlink_to(cache)
-    (folder / "model.c").write_text(MODEL, encoding="utf-8")
+        return small_model.run(folder, "build", "model.c", "-o", "build", "--isa", ISA, *words)
+    small_model.prepare(folder, MODEL)
     result = build()
     ok(result.returncode == 0, "build") or note(result.stderr)
     (options,) = record.builds(folder / "build")

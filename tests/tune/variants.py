@@ -5,17 +5,16 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import small_model
+from small_model import ISA
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile import assemble, lock as locks, record, tune_model, tune_variants
 from tensor_compile.compile.progress import Progress
 from tensor_compile.loops.variant_form import VariantForm, parse
 
-ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-ISA = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(os.uname().machine, "")
 MODEL = """#include <tensor_compile/model.h>
 TC_MODEL(att)
 {
@@ -47,13 +46,8 @@ def decisions() -> None:
 
 def main(folder: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), *words], cwd=folder,
-                              capture_output=True, text=True, check=False,
-                              env=os.environ | {"XDG_CACHE_HOME": str(folder)})
-    cache = Path(os.environ.get("TC_TESTS_CACHE", str(folder / "cache")))
-    cache.mkdir(parents=True, exist_ok=True)
-    (folder / "tensor-compile").symlink_to(cache)
-    (folder / "model.c").write_text(MODEL, encoding="utf-8")
+        return small_model.run(folder, *words)
+    small_model.prepare(folder, MODEL)
     lock = folder / "model.tuning.lock"
     build = ("build", "model.c", "-o", "build", "--isa", ISA)
     ok(run(*build).returncode == 0, "build")
