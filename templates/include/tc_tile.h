@@ -142,5 +142,7 @@ static inline tct_f32 tct_splat_f32(const float *p) {
 #define tct_fma_f32xbf16 tct_fma_f32
 
 #include "tc_tile_integers.h"
+#include "tc_byte_rows.h"
+#include "tc_byte_windows.h"
 
 #endif
