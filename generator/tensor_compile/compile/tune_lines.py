@@ -182,7 +182,7 @@ def _prove(base: Built, won: Built, better: Mapping[str, str], search: Search, t
     search.called = sum(times[0]), sum(times[1])
     if search.called[1] > SLOWER * search.called[0]:
         for key in better:
-            search.found[key] = {name: pair for name, pair in search.found[key].items() if name == search.used[key]}
+            search.found[key].clear()
 
 
 def _sized(built: Built) -> list[tuple[FunctionPlan, Variant]]:

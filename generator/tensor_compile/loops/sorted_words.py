@@ -17,6 +17,7 @@ eight columns, and of the others; then, of each block and each eight, the number
 """
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Any, Callable, Sequence
 
@@ -69,9 +70,7 @@ def lines(words: int) -> int:
 def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     """Panels x [..., panels, words, COLUMNS, 4] with the lines of their order behind the words of each."""
     *heads, words, _, _ = (d.value for d in x.shape)
-    panels = 1
-    for h in heads:
-        panels *= h
+    panels = math.prod(heads)
     count, each = blocks(words)
     graph = _Nodes(make, like)
     w = graph.cast(graph.reshape(x, [panels, words, COLUMNS, 4]), "i32")
@@ -163,7 +162,7 @@ class _Nodes:
     def concat(self, parts: list[Value], axis: int) -> Value:
         size = sum((p.shape[axis] for p in parts), wrap(0))
         return self.node("concat", tuple(parts), {"axis": axis}, parts[0].dtype,
-                            tuple(size if i == axis else d for i, d in enumerate(parts[0].shape)))
+                         tuple(size if i == axis else d for i, d in enumerate(parts[0].shape)))
 
     def reduced(self, how: str, x: Value, axes: tuple[int, ...]) -> Value:
         return self.node("reduce", (x,), {"op": how, "axes": axes, "order": "free"}, x.dtype,
