@@ -404,6 +404,9 @@ static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tc
 #ifdef TCV_ROUND
 #define TCM_ROUND
 #endif
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2)
+#define TCM_NEAR(far) !__builtin_expect(tcv_any_bool(far), 0)
+#endif
 #include "tc_math.inc"
 #undef TCM_FUNCTION
 #undef TCM_F32
@@ -412,6 +415,7 @@ static TC_INLINE tcv_f32 tcv_rem_rest_f32(tcv_mask far, tcv_f32 x, tcv_f32 y, tc
 #undef TCM
 #undef TCM_SCALE
 #undef TCM_ROUND
+#undef TCM_NEAR
 
 #include "tc_vector_i64.h"
 #include "tc_vector_bytes.h"
