@@ -43,6 +43,7 @@ TC_MODEL(mixed)
 def main(folder: Path, everything: bool) -> None:
     def build(*words: str) -> subprocess.CompletedProcess[str]:
         return small_model.run(folder, "build", "model.c", "-o", "build", "--isa", ISA, *words)
+    refused()
     small_model.prepare(folder, MODEL)
     result = build()
     ok(result.returncode == 0, "build") or note(result.stderr)
@@ -108,6 +109,16 @@ def lacks(options: Options, of: tune_model.Planned) -> list[str]:
     text = recording.capture(options, of.host, options.open_cache()).text
     frozen.cover(assemble.compile_graph(options, text, of.target, frozen).plan)
     return [str(f) for f in frozen.findings.values() if not f.key.startswith("contraction")]
+
+
+def refused() -> None:
+    """What did not make whole calls faster."""
+    search = tune_lines.Search({"key": "usual"})
+    search.found["key"]["other"] = [3.0, 2.0, 2.5, 2.0, 2.0, 2.0], [1.5, 1.0, 1.5, 1.0, 1.0, 1.0]
+    equal(search.won("key"), tune_variants.Timed("key", ("usual", 2.0), ("other", 1.0)), "another choice is faster alone")
+    search.keep(["key"])
+    equal(search.won("key"), tune_variants.Timed("key", ("usual", 2.0), ("usual", 2.0)),
+          "what is used stays, with its own time, where whole calls are no faster")
 
 
 def others(options: Options, of: tune_model.Planned) -> None:

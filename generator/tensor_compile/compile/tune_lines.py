@@ -72,6 +72,11 @@ class Search:
                 best = Timed(key, (self.used[key], was), (name, now))
         return best
 
+    def keep(self, keys: Iterable[str]) -> None:
+        """Nothing is better than what is used there, whose time stays known."""
+        for key in keys:
+            self.found[key] = {name: (used, used) for name, (used, _) in self.found[key].items()}
+
 
 def todo(kind: Kind, known: Mapping[str, Entry], name_of_compiler: str, again: bool) -> list[Decision]:
     """Those whose line is missing, is none of the choices, or was measured with other templates or another compiler."""
@@ -181,8 +186,7 @@ def _prove(base: Built, won: Built, better: Mapping[str, str], search: Search, t
                 of.append(us)
     search.called = sum(times[0]), sum(times[1])
     if search.called[1] > SLOWER * search.called[0]:
-        for key in better:
-            search.found[key].clear()
+        search.keep(better)
 
 
 def _sized(built: Built) -> list[tuple[FunctionPlan, Variant]]:
