@@ -8,8 +8,8 @@
  * Each .so is a model's object alone; the runtime is this program's. Functions are called in order on one state a side.
  * --below: integers of the input NAME are below N, from then on. --repeat: each call is made once more to see that it
  * gives the same bits, and then N times for the clock; so are calls with everything in the device's memory, recorded and
- * not, whose time is that of many in a row. --weights: the file of those of both. --tolerance: of the largest element,
- * in place of 1e-4. Prints a line for each output, state and call; exit 1 where any output differs by more or a
+ * not, whose time is that of many in a row. --weights: the file of those of both; --cpu-weights: of the first one's alone.
+ * --tolerance: of the largest element, in place of 1e-4. Prints a line for each output, state and call; exit 1 where any output differs by more or a
  * repetition differs by a bit.
  */
 #define _POSIX_C_SOURCE 200809L
@@ -35,6 +35,7 @@ typedef struct side {
     tc_context context;
     void *arena, *state, *before;
     void *outputs[MOST];
+    const void *weights; /* external ones */
 } side;
 
 static uint64_t seed = 1;
@@ -128,7 +129,7 @@ static void call(side *s, const tc_index *dims, void *const *inputs)
     void *buffers[2 * MOST];
     memcpy(buffers, inputs, f->input_count * sizeof *inputs);
     memcpy(buffers + f->input_count, s->outputs, f->output_count * sizeof *inputs);
-    if (tc_run(&s->context, f, dims, buffers, s->state, NULL, NULL) != TC_STATUS_OK)
+    if (tc_run(&s->context, f, dims, buffers, s->state, s->weights, NULL) != TC_STATUS_OK)
         die(s->name, s->context.error.message);
 }
 
@@ -342,19 +343,25 @@ int main(int argc, char **argv)
     tc_error error;
     size_t memory = 1 << 20;
     const char *below_name = NULL;
-    const void *weights = NULL;
-    for (int i = 4; i + 1 < argc; ++i)
-        weights = !strcmp(argv[i], "--weights") ? weights_of(&cuda, argv[i + 1]) : weights;
+    const char *files[] = {NULL, NULL};
+    for (int i = 4; i + 1 < argc; ++i) {
+        files[0] = !strcmp(argv[i], "--cpu-weights") ? argv[i + 1] : files[0];
+        files[1] = !strcmp(argv[i], "--weights") ? argv[i + 1] : files[1];
+    }
+    if (files[1])
+        cuda.weights = weights_of(&cuda, files[1]);
+    if (files[0] || files[1])
+        cpu.weights = weights_of(&cpu, files[0] ? files[0] : files[1]);
     int64_t below = 2;
     int repeat = 0, good = 1;
     if (tc_cuda_open(&device, 0, &error) != TC_STATUS_OK)
         die("device", error.message);
     const double opened = now();
-    if (tc_cuda_load(device, cuda.model, weights, &error) != TC_STATUS_OK)
+    if (tc_cuda_load(device, cuda.model, cuda.weights, &error) != TC_STATUS_OK)
         die("device", error.message);
     if (getenv("SHOW_LOADING"))
         printf("%s: loading takes %.1f ms\n", cuda.model->name, (now() - opened) / 1000);
-    if (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, weights, &error) != TC_STATUS_OK)
+    if (cpu.model->device && cpu.model != cuda.model && tc_cuda_load(device, cpu.model, cpu.weights, &error) != TC_STATUS_OK)
         die("device", error.message);
     tc_context_use_cuda(&cuda.context, device);
     tc_context_use_cuda(&cpu.context, device);
@@ -363,7 +370,7 @@ int main(int argc, char **argv)
             repeat = atoi(argv[++i]);
         } else if (!strcmp(argv[i], "--tolerance") && i + 1 < argc) {
             tolerance = atof(argv[++i]);
-        } else if (!strcmp(argv[i], "--weights") && i + 1 < argc) {
+        } else if (strstr(argv[i], "weights") && i + 1 < argc) {
             ++i;
         } else if (!strcmp(argv[i], "--memory") && i + 1 < argc) {
             memory = (size_t)strtoull(argv[++i], NULL, 10);
