@@ -24,7 +24,8 @@ extern "C" {
 #define TC_VERSION "0.1.0"
 
 /* Of the contract between a compiled model and this library. A model built for another one does not link: it refers
- * to a symbol that carries this number. */
+ * to a symbol that carries this number. It counts releases that differ: before the first, model and library are built from
+ * one state of the sources. */
 #define TC_ABI 1
 
 /* Alignment in bytes of arenas, state buffers and weights. */
