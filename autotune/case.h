@@ -16,7 +16,8 @@ typedef struct {
 } tc_candidate;
 
 /* One kernel at one size: all candidates compute what the reference does, bit for bit.
- * incumbent: the candidate that a newcomer must beat, by its number. */
+ * incumbent: the candidate that a newcomer must beat, by its number; worth: of its time, what the newcomer's must be below.
+ */
 typedef struct {
     const char *name;
     const tc_param *params;
@@ -26,7 +27,7 @@ typedef struct {
     const tc_candidate *candidates;
     int candidate_count;
     int incumbent;
-    double flops;
+    double worth, flops;
 } tc_case;
 
 extern const tc_case tc_cases[];

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Proof of a candidate: equal to the reference on every kind of data, with teams of 1, 5 and 23, guard zones untouched.
+ * Proof of a case's candidates: equal to the reference on every kind of data, with teams of 1, 5 and 23, guard zones
+ * untouched.
+ *
+ * The reference takes a hundred times as long as a candidate. Of a long call it computes some points all over the
+ * results; there one candidate has to agree with it, and all the others have to agree with that one everywhere.
  */
 #ifndef TC_AUTOTUNE_CHECK_H
 #define TC_AUTOTUNE_CHECK_H
@@ -12,19 +16,14 @@
 /* Whether this processor runs the instruction set. */
 int tc_isa_runs(const char *isa);
 
-/* The reference's results for one kind of data. */
+/* What is known of a candidate. TC_WRONG has a reason. */
 typedef struct {
-    tc_fill fill;
-    void *inputs[TC_MOST_PARAMS];  /* every parameter's values before the call */
-    void *results[TC_MOST_PARAMS]; /* after it */
-} tc_expectation;
+    enum { TC_RIGHT, TC_WRONG, TC_SKIPPED } state;
+    char why[200];
+} tc_proof;
 
-/* Returns 0 where memory is short. */
-int tc_expectation_init(tc_expectation *expectation, const tc_case *a_case, tc_fill fill);
-void tc_expectation_finish(tc_expectation *expectation, const tc_case *a_case);
-
-/* Returns whether the candidate is right; where it is not, `why` says how it differs. */
-int tc_check(const tc_case *a_case, const tc_candidate *candidate, const tc_expectation *expectation, char *why,
-             size_t why_size);
+/* Of every candidate; to be given to free. whole: the reference computes every point of long calls too, and with
+ * longer ones all teams are tried. NULL where memory is short. */
+tc_proof *tc_prove(const tc_case *a_case, int whole);
 
 #endif

@@ -44,6 +44,13 @@ int tc_guard_init(tc_guard *guard, size_t size, size_t align, int at_end)
     return 1;
 }
 
+static int untouched(const unsigned char *begin, const unsigned char *end)
+{
+    while (begin < end && *begin == TC_GUARD_PATTERN)
+        ++begin;
+    return begin >= end;
+}
+
 int tc_guard_intact(const tc_guard *guard)
 {
     const unsigned char *data = guard->data, *begin = guard->base, *end = guard->base + guard->total;
@@ -51,10 +58,7 @@ int tc_guard_intact(const tc_guard *guard)
     begin += page();
     end -= page();
 #endif
-    for (const unsigned char *at = begin; at < end; ++at)
-        if ((at < data || at >= data + guard->size) && *at != TC_GUARD_PATTERN)
-            return 0;
-    return 1;
+    return untouched(begin, data) && untouched(data + guard->size, end);
 }
 
 void tc_guard_finish(tc_guard *guard)

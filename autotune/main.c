@@ -23,50 +23,19 @@
 #include "clock.h"
 #include "measure.h"
 
-/* What is known of a candidate. state: WRONG has a reason. */
-typedef struct {
-    enum { RIGHT, WRONG, SKIPPED } state;
-    char why[200];
-} proof;
-
-/* Every candidate on every kind of data, one kind after the other. NULL where memory is short. */
-static proof *prove(const tc_case *a_case)
-{
-    const int count = a_case->candidate_count;
-    proof *proofs = calloc((size_t)count, sizeof *proofs);
-    int ready = proofs != NULL;
-    for (int c = 0; ready && c < count; ++c)
-        if (!tc_isa_runs(a_case->candidates[c].isa))
-            proofs[c].state = SKIPPED;
-    for (int fill = 0; ready && fill < TC_FILL_COUNT; ++fill) {
-        tc_expectation expectation;
-        ready = tc_expectation_init(&expectation, a_case, (tc_fill)fill);
-        for (int c = 0; ready && c < count; ++c)
-            if (proofs[c].state == RIGHT &&
-                !tc_check(a_case, &a_case->candidates[c], &expectation, proofs[c].why, sizeof proofs[c].why))
-                proofs[c].state = WRONG;
-        tc_expectation_finish(&expectation, a_case);
-    }
-    if (!ready) {
-        free(proofs);
-        proofs = NULL;
-    }
-    return proofs;
-}
-
 static int check_all(void)
 {
     int point = 0, failed = 0;
     for (int i = 0; i < tc_case_count; ++i) {
         const tc_case *a_case = &tc_cases[i];
-        proof *proofs = prove(a_case);
+        tc_proof *proofs = tc_prove(a_case, 1);
         for (int c = 0; c < a_case->candidate_count; ++c) {
             const tc_candidate *candidate = &a_case->candidates[c];
-            if (proofs && proofs[c].state == SKIPPED) {
+            if (proofs && proofs[c].state == TC_SKIPPED) {
                 printf("ok %d - %s %s # SKIP no %s here\n", ++point, candidate->name, a_case->name, candidate->isa);
                 continue;
             }
-            const int right = proofs && proofs[c].state == RIGHT;
+            const int right = proofs && proofs[c].state == TC_RIGHT;
             printf("%sok %d - %s %s\n", right ? "" : "not ", ++point, candidate->name, a_case->name);
             if (!right)
                 printf("# %s\n", proofs ? proofs[c].why : "no memory");
@@ -84,23 +53,23 @@ static int time_case(const tc_case *a_case, int rounds)
     const int count = a_case->candidate_count;
     printf("case %s\n", a_case->name);
     fflush(stdout); /* who reads it shows how far it is */
-    proof *proofs = prove(a_case);
+    tc_proof *proofs = tc_prove(a_case, 0);
     tc_timing *timings = calloc((size_t)count, sizeof *timings);
     double *samples = calloc((size_t)(count * rounds), sizeof *samples);
     const int ready = proofs && timings && samples;
     for (int c = 0; ready && c < count; ++c) {
         timings[c].samples = samples + c * rounds;
-        timings[c].runs = proofs[c].state == RIGHT;
-        if (proofs[c].state == SKIPPED)
+        timings[c].runs = proofs[c].state == TC_RIGHT;
+        if (proofs[c].state == TC_SKIPPED)
             printf("skipped %s\n", a_case->candidates[c].name);
-        else if (proofs[c].state == WRONG)
+        else if (proofs[c].state == TC_WRONG)
             printf("wrong %s %s\n", a_case->candidates[c].name, proofs[c].why);
     }
     const int winner = ready ? tc_measure(a_case, timings, rounds) : -1;
     for (int c = 0; ready && c < count; ++c)
         if (timings[c].rounds)
             printf("candidate %s %.1f %d\n", a_case->candidates[c].name, timings[c].least, timings[c].rounds);
-        else if (proofs[c].state == RIGHT)
+        else if (proofs[c].state == TC_RIGHT)
             printf("beyond %s\n", a_case->candidates[c].name);
     if (winner >= 0)
         printf("winner %s %.1f\n", a_case->candidates[winner].name, timings[winner].least);

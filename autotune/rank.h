@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Which candidate wins, of samples that were taken in turns. A candidate's time is its least sample. After three rounds
- * those far behind are dropped. A candidate beats the champion, at first the incumbent, only where its time is more than
+ * Which candidate wins, of samples that were taken in turns. A candidate's time is its least sample. After one, three
+ * and six rounds those far behind are dropped.
+ *
+ * On a GPU one measurement decides: a candidate beats the champion, at first the incumbent, only where its time is more than
  * 2 % less and it won so many of the rounds in which both ran that by chance any of the candidates that are left would do
- * so less than once in twenty (sign test). Where equal calls count equally, the least count is enough, of 1 % less.
+ * so less than once in twenty (sign test). 
+ * On a processor the best is measured a second time, beside the incumbent alone, and has to beat it there: chance that
+ * chose it among many does not come twice. Where equal calls count equally, the least count is enough.
  */
 #ifndef TC_AUTOTUNE_RANK_H
 #define TC_AUTOTUNE_RANK_H
@@ -18,8 +22,19 @@ typedef struct {
 /* After a round, by its number from 0: candidates that are far behind run no more. The incumbent always does. */
 void tc_rank_drop(tc_timing *timings, int count, int incumbent, int round);
 
-/* The winner's number after so many rounds, -1 where none runs. exact: equal calls count equally. */
-int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds, int exact);
+/* The winner's number after so many rounds, -1 where none runs. */
+int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds);
+
+/* Whether another round can change who is best. After six rounds candidates whose time is not less than `worth` of the
+ * incumbent's run no more. */
+int tc_rank_open(tc_timing *timings, int count, int incumbent, double worth, int round);
+
+/* The one with the least time where that is less than `worth` of the incumbent's, else the incumbent; -1 where none
+ * runs. */
+int tc_rank_best(const tc_timing *timings, int count, int incumbent, double worth);
+
+/* Whether a needs less than `worth` of b's time, and more often less than by chance. */
+int tc_rank_beats(const tc_timing *a, const tc_timing *b, int rounds, double worth);
 
 /* The probability that a fair coin gives at least `wins` heads in `rounds`. */
 double tc_sign_test(int wins, int rounds);

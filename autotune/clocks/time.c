@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Nanoseconds of the operating system's clock.
+ * Nanoseconds that this thread ran: what else the machine does in between does not count.
  */
 #define _POSIX_C_SOURCE 200809L
 #include "clock.h"
@@ -18,7 +18,7 @@ const char *tc_clock_init(void)
 double tc_clock_begin(void)
 {
     struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
     return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
 }
 

@@ -482,7 +482,7 @@ static int measure(tc_gpu *gpu, problem *p, memory_of *m, tc_timing *timings, in
         }
         tc_rank_drop(timings + 1, p->count - 1, p->incumbent - 1, round);
     }
-    return tc_rank_winner(timings + 1, p->count - 1, p->incumbent - 1, rounds, 0) + 1;
+    return tc_rank_winner(timings + 1, p->count - 1, p->incumbent - 1, rounds) + 1;
 }
 
 static void one_case(tc_gpu *gpu, problem *p, int rounds)

@@ -34,13 +34,14 @@ DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 @dataclass(frozen=True, slots=True)
 class Case:
     """One kernel at one size. sizes: a value for each of kernel.dims. candidates: those that the cost model prefers
-    first. incumbent: the one to be beaten."""
+    first. incumbent: the one to be beaten; worth: of its time, what another one's must be below."""
 
     name: str
     kernel: ContractionKernel
     sizes: Mapping[Sym, int]
     candidates: tuple[Schedule, ...]
     incumbent: Schedule
+    worth: float = 0.98
 
     def fewer(self, most: int) -> "Case":
         """With the first of the candidates only, and the incumbent."""
@@ -154,7 +155,7 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
         lines.append("};")
         entries.append(f'    {{"{case.name}", params{position}, {len(roomy[i].params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
-                       f'{float(case.operations)}}},')
+                       f'{case.worth}, {float(case.operations)}}},')
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};",
               f"const int tc_rounds = {rounds};", ""]
     return "\n".join(lines)

@@ -43,7 +43,9 @@ Say = Callable[[str], None]
 MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
 FIRST = 12  # of the first kernel, where time is limited: it tells how long one takes
 FEWEST = 4  # of the others
-LONG = 1 << 30   # operations of a call, beyond which dynamic dims are smaller: 64 images are proved for minutes
+LONG = 1 << 28   # operations of a call, beyond which dynamic dims are smaller: one of 64 images takes a second
+WORTH = 0.98     # of the time of the cost model's choice, below which another candidate takes its place
+WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
 GROUP = 4   # kernels that are compiled and measured together where time is limited
 LATE = 1.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
 LATE_PART = 0.03
@@ -132,7 +134,8 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             if named and good and not again:
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
-            found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent)
+            found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent,
+                              WORTH_MEASURED if named and good else WORTH)
     return list(found.values())
 
 

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Cases for the harness of autotune/ whose candidates take as long as they say: a clock of their own counts it.
+ * -DISA="…": an instruction set that runs here.
+ */
+#include <stdio.h>
+
+#include "case.h"
+#include "clock.h"
+
+enum { N = 3000 };
+
+static double now;
+
+const tc_clock tc_clock_used = {.sample = 1};
+
+const char *tc_clock_init(void)
+{
+    return NULL;
+}
+
+double tc_clock_begin(void)
+{
+    return now;
+}
+
+double tc_clock_end(double begin)
+{
+    return now - begin;
+}
+
+/* The results are twice the operand. */
+static void twice(void *const *p, tc_index thread, tc_index threads)
+{
+    for (tc_index i = 0; i < N; ++i)
+        if (i % threads == thread)
+            ((float *)p[1])[i] = 2 * ((const float *)p[0])[i];
+}
+
+static tc_index computed; /* points of the reference */
+
+static void reference(void *const *p, const tc_index *d, tc_index thread, tc_index threads)
+{
+    (void)d;
+    computed += (N - thread + threads - 1) / threads;
+    twice(p, thread, threads);
+}
+
+#define CANDIDATE(name, ticks, more)                                                                                   \
+    static void name(void *const *p, const tc_index *d, tc_index thread, tc_index threads)                             \
+    {                                                                                                                  \
+        (void)d;                                                                                                       \
+        twice(p, thread, threads);                                                                                     \
+        now += (ticks);                                                                                                \
+        more;                                                                                                          \
+    }
+
+static int turns; /* calls of the candidate below */
+
+CANDIDATE(usual, 1000, (void)0)
+CANDIDATE(close, 975, (void)0)
+CANDIDATE(fast, 900, (void)0)
+CANDIDATE(slow, 3000, (void)0)
+CANDIDATE(lucky, ++turns <= 25 ? 800 : 1000, (void)0)
+CANDIDATE(wrong, 1, for (int i = 0; i < N; ++i)((float *)p[1])[i] += 1)
+CANDIDATE(spoilt, 1, ((float *)p[1])[N - 1] = 7) /* one result */
+CANDIDATE(writer, 1, ((float *)p[0])[0] = 7)     /* its operand */
+
+static const tc_param params[] = {{"a", TC_DATA_F32, N, 0, 0, 0, 0, 0, 0}, {"y", TC_DATA_F32, N, 0, 1, 1, 0, 0, 0}};
+static const tc_index dims[] = {0};
+
+#define OF(name) {#name, ISA, name}
+#define CASE(title, all, first, worth, flops)                                                                          \
+    {title, params, 2, dims, reference, all, sizeof all / sizeof all[0], first, worth, flops}
+
+static const tc_candidate gaining[] = {OF(usual), OF(close), OF(fast), OF(slow)};
+static const tc_candidate two[] = {OF(usual), OF(close)};
+static const tc_candidate chance[] = {OF(usual), OF(lucky)};
+static const tc_candidate bad[] = {OF(wrong), OF(usual), OF(spoilt), OF(writer)};
+
+const tc_case tc_cases[] = {CASE("gaining", gaining, 0, 0.98, 1e3), CASE("short", bad, 0, 0.98, 1e3),
+                            CASE("long", bad, 0, 0.98, 1e8),        CASE("ties", two, 0, 0.98, 1e3),
+                            CASE("kept", two, 0, 0.96, 1e3),        CASE("chance", chance, 0, 0.98, 1e3)};
+const int tc_case_count = sizeof tc_cases / sizeof tc_cases[0];
+const int tc_rounds = 0;
+
+__attribute__((destructor)) static void points(void)
+{
+    printf("points %ld\n", (long)computed);
+}

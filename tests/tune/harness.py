@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The harness of autotune/ on candidates of known times (fake_cases.c): which are wrong, which win, how often each is
+timed."""
+from __future__ import annotations
+
+import os
+import subprocess
+import tempfile
+from pathlib import Path
+
+from small_model import ISA, ROOT
+from tap import done, equal, skip
+
+AUTOTUNE = ROOT / "autotune"
+N = 3000    # results of a case
+
+
+def main(folder: Path) -> None:
+    program = folder / "harness"
+    subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Werror", f'-DISA="{ISA}"', f"-I{AUTOTUNE}",
+                    f"-I{ROOT / 'templates' / 'include'}", f"-I{ROOT / 'runtime' / 'include'}",
+                    str(Path(__file__).parent / "fake_cases.c"), *map(str, sorted(AUTOTUNE.glob("*.c"))),
+                    str(ROOT / "runtime" / "core" / "cpu.c"), "-o", str(program)], check=True)
+
+    def run(*words: str) -> dict[str, list[list[str]]]:
+        text = subprocess.run([str(program), *words], capture_output=True, text=True, check=False).stdout
+        said: dict[str, list[list[str]]] = {"": []}
+        for line in text.splitlines():
+            kind, _, rest = line.partition(" ")
+            case = rest if kind == "case" else list(said)[-1]
+            said.setdefault(case, [])
+            if kind != "case":
+                said[case].append([kind, *rest.split(" ")])
+        return said
+    said = run("time", "20")
+    equal(said["gaining"][-1], ["winner", "fast", "900.0"], "the fastest wins")
+    equal([line[1:] for line in said["gaining"][:-1]],
+          [["usual", "1000.0", "20"], ["close", "975.0", "6"], ["fast", "900.0", "20"], ["slow", "3000.0", "1"]],
+          "who is far behind is timed no more, the best and the incumbent twice")
+    for case in "short", "long":
+        wrong = {name: " ".join(why) for kind, name, *why in said[case] if kind == "wrong"}
+        equal((sorted(wrong), said[case][-1]), (["spoilt", "writer", "wrong"], ["winner", "usual", "1000.0"]),
+              f"a {case} call: what is wrong is not timed")
+        equal("y[2999] is 0x40e00000 instead of" in wrong["spoilt"], True, "the one wrong result is named")
+    equal(said["ties"][-1][1], "close", "what is 2 % faster than the cost model's choice takes its place")
+    equal(said["kept"][-1][1], "usual", "but not that of what was measured before")
+    equal(said["kept"][1][1:], ["close", "975.0", "6"], "which six rounds tell")
+    equal(next(line[1] for line in said["chance"] if line[0] == "winner"), "usual", "who was fast by chance loses")
+    every = 29    # points of a long call: 1e8 operations, of which 4e6 are computed
+    counts = [N * 3 * 5, sum((N - fill + every - 1) // every for fill in range(3))]
+    equal(int(next(line[1] for line in said["chance"] if line[0] == "points")), sum(counts),
+          "of a long call the reference computes some points")
+    equal(run("time", "4")["gaining"][-1][1], "usual", "four rounds prove nothing")
+
+
+if not ISA or os.name != "posix":
+    skip("harness", "no target of this machine")
+    done()
+with tempfile.TemporaryDirectory() as name:
+    main(Path(name))
+done()
