@@ -46,6 +46,17 @@ static TC_INLINE tcv_f32 tcv_div_by_f32(tcv_f32 x, float y)
 }
 #endif
 
+/* maximum of a term and of those before it, in one operation: a NaN among the terms may be lost, and a zero has either
+ * sign. */
+static TC_INLINE tcv_f32 tcv_larger_f32(tcv_f32 x, tcv_f32 most)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
+    return tcv_greater_f32(x, most);
+#else
+    return tcv_maximum_f32(x, most);
+#endif
+}
+
 #ifndef TCQ_STREAM
 static TC_INLINE void tcv_stream_f32(float *p, tcv_f32 x)
 {

@@ -25,6 +25,8 @@ from tensor_compile.emit.kernels import emit_kernel
 REGISTER = {"avx2": "%ymm", "avx512": "%zmm"}
 CASES = ("softmax 3 x 4096", "softmax 16 x 4096", "layer norm 10000", "gelu 2000", "depthwise 3x3/1 of 4x12x16")
 BYTES = ("depthwise u8 by i8, 3x3/1 of 4x12x16",)
+# what is called where an operand of exp is far from 0, and the calls
+RARE = re.compile(r"tcv_exp_far_f32$|.*\.cold$")
 ONE_BYTE = re.compile(r"\t(?:movs|movz)b|\tv?pinsr")
 
 
@@ -59,6 +61,8 @@ def main() -> None:
                                   kernel=True))
         for (isa, name), built in zip(names, compile_units(units, compiler, cache, None), strict=True):
             for symbol, body in functions(built.path, arch).items():
+                if RARE.match(symbol):
+                    continue
                 ok(symbol.startswith("tck_"), f"{isa}: {name}: {symbol} is the kernel, all else is inlined")
                 check(isa, name, body)
     done()

@@ -17,6 +17,7 @@ from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
+from ..loops.masks import spreads_nan
 from ..loops.plan import bytes_of
 from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
 from ..loops.scalars import (Rewriter, bound as bound_in, domain_size, last, is_function, loads, point_number,
@@ -87,6 +88,7 @@ class LoopNestEmitter:
         self.kernel, self.isa = kernel, instruction_set(isa)
         self.vectors = self.isa.has_vectors
         self.written = frozenset(written(kernel))
+        self.spreads_nan = spreads_nan(kernel)
         names = {s: f"n_{identifier(s.name)}" for s in kernel.dims}
         pointers = {b.name: f"p{i}" for i, b in enumerate(kernel.params)}
         buffers = {b.name: b for b in kernel.params}
@@ -388,7 +390,8 @@ class LoopNestEmitter:
             return self.sort(phase, phase.reduces[0])
         inner, outer = phase.vars[-1], phase.vars[:-1]
         wide = self.is_wide(phase)
-        rows = [_Row([row_sum(e, r, wide, one.vars) for r in row_reduces(one)], one.stores) for one in phases]
+        rows = [_Row([row_sum(e, r, wide, one.vars, self.spreads_nan) for r in row_reduces(one)], one.stores)
+                for one in phases]
         blocks = [s for row in rows for s in row.sums if s.total]
         if blocks and not outer:
             self.blocks(rows, inner, wide, blocks)

@@ -19,7 +19,7 @@ from .scalar import C_TYPE, V_TYPE, ScalarEmitter, constant, indent, splat
 @dataclass(slots=True)
 class RowSum:
     """A row reduction over the terms `vars` in the making: `acc` over the loop, `total` over blocks ("" where there are
-    none)."""
+    none). loses_nan: of a maximum, which may be that of the terms that are numbers, and a zero of either sign."""
 
     reduce: RowReduce
     vars: tuple[Sym, ...]
@@ -28,6 +28,7 @@ class RowSum:
     lanes: bool
     total: str = ""
     number: str = ""
+    loses_nan: bool = False
 
     def clear(self) -> list[str]:
         """Every lane without terms."""
@@ -85,7 +86,8 @@ class RowSum:
                         f"    {self.acc}_best = {value};", f"    {self.acc} = {self.number};", "}", f"++{self.number};"]
             return
         if self.vector:
-            text = term(e, r.op, r.dtype, self.acc, r.value, True)
+            text = f"tcv_larger_{r.dtype}({e.wide(r.value)}, {self.acc})" if self.loses_nan else \
+                term(e, r.op, r.dtype, self.acc, r.value, True)
             if mask:
                 text = f"tcv_select_{r.dtype}({mask}, {text}, {self.acc})"
             e.lines.append(f"{self.acc} = {text};")
@@ -104,10 +106,10 @@ class RowSum:
                             *indent(self.clear()), f"    {self.number} = 0;", "}"]
 
 
-def row_sum(e: ScalarEmitter, r: RowReduce, wide: bool, variables: tuple[Sym, ...]) -> RowSum:
+def row_sum(e: ScalarEmitter, r: RowReduce, wide: bool, variables: tuple[Sym, ...], loses_nan: bool = False) -> RowSum:
     """Declares what the terms are added to."""
     first = identity(r.op, r.order, r.dtype) if r.op not in POSITIONS else None
-    s = RowSum(r, variables, e.fresh("r"), wide, r.order == "lanes")
+    s = RowSum(r, variables, e.fresh("r"), wide, r.order == "lanes", loses_nan=loses_nan and r.op == "max")
     if s.lanes:
         assert first is not None    # positions are free
         s.number = "" if len(variables) == 1 else e.fresh("n")

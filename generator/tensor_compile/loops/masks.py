@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What kernels of attention are known by: softmax of a buffer's rows, and scores that a mask makes -inf."""
+"""What kernels of attention are known by: softmax of rows, and scores that a mask makes -inf."""
 from __future__ import annotations
 
 from ..symbolic import Expr, Sym, sym
@@ -55,6 +55,22 @@ def conjuncts(s: Scalar) -> list[Scalar]:
 def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
     """The variable over which the kernel is the softmax of a buffer, where a maximum of -inf may count as the least
     finite number and a sum of 0 as 1; None where it is anything else."""
+    x = _softmax_of(kernel)
+    return kernel.phases[0].vars[0] if isinstance(x, Load) and x.buffer == scores and not x.valid else None
+
+
+def spreads_nan(kernel: LoopNestKernel) -> bool:
+    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients. A NaN among its scores makes
+    the sum NaN and so all quotients, whether the maximum is NaN or that of the others; nor does the sign of a maximum of
+    zero change an exp."""
+    if _softmax_of(kernel) is None:
+        return False
+    (kept,), (out,) = kernel.phases[1].stores, kernel.phases[2].stores
+    return (kept.buffer, kept.index) == (out.buffer, out.index)
+
+
+def _softmax_of(kernel: LoopNestKernel) -> Scalar | None:
+    """What the kernel is the softmax of."""
     if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
         return None
     top, total, result = kernel.phases
@@ -62,19 +78,16 @@ def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
     if shape != [(1, 0), (1, 1), (0, 1)]:
         return None
     most, sums, kept, out = top.reduces[0], total.reduces[0], total.stores[0], result.stores[0]
-    if not isinstance(most, RowReduce) or not isinstance(sums, RowReduce):
+    if not isinstance(most, RowReduce) or not isinstance(sums, RowReduce) \
+            or (most.op, most.dtype, sums.op, sums.order) != ("max", "f32", "sum", "lanes"):
         return None
-    x = most.value
-    if not isinstance(x, Load) or x.buffer != scores or x.valid or (most.op, most.dtype, sums.op, sums.order) != (
-            "max", "f32", "sum", "lanes"):
-        return None
-    largest, whole = Local(most.name, "f32"), Local(sums.name, "f32")
+    x, largest, whole = most.value, Local(most.name, "f32"), Local(sums.name, "f32")
     value = Load(kept.buffer, "f32", kept.index)
     for least, one in ((largest, whole), (Apply("maximum", "f32", (largest, LEAST)),
                                           Apply("maximum", "f32", (whole, ONE)))):
         e = Apply("exp", "f32", (Apply("sub", "f32", (x, least)),))
         if sums.value is e and kept.value is e and out.value is Apply("div", "f32", (value, one)):
-            return top.vars[0]
+            return x
     return None
 
 
