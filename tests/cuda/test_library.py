@@ -19,8 +19,9 @@ import emulation
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import cli
-from tensor_compile.compile import lock as locks, record, tune_cuda, tune_model
+from tensor_compile.compile import lock as locks, record, tune_cuda, tune_model, tune_whole
 from tensor_compile.compile.tune import Result
+from tensor_compile.compile.tune_variants import Built
 from tensor_compile.errors import UserError
 from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
 from tensor_compile.loops import library_products, schedule_cuda
@@ -192,9 +193,31 @@ with tempfile.TemporaryDirectory() as place:
            f"no library to measure: {library}: not found", "no library to tune")
     ok(not lock.exists(), "and no lock")
     os.environ["LD_LIBRARY_PATH"] = path
+    timed = tune_whole._Search.timed
+    calls: list[tune_whole.Times] = []
+
+    def priced(self: tune_whole._Search, both: tuple[Built, Built]) -> tuple[tune_whole.Times, ...]:
+        """By the library the widest product makes calls slower, the other two make them faster. (Calls of the emulated
+        device are real, but their time tells nothing.)"""
+        calls.extend([] if calls else timed(self, both))
+        return tuple({(f.name, v.name): 100.0 + sum(
+            (20.0 if "columns=64" in key else -5.0) for key, entry in locks.read(one.options.lock_path).items()
+            if entry.candidate == NAME) for f, v in tune_whole.sized(one.made.compiled.plan)} for one in both)
+    tune_whole._Search.timed = priced
     with contextlib.redirect_stdout(io.StringIO()) as told:
         result = search()
         again = search()
+    tune_whole._Search.timed = timed
+    entries = locks.read(lock)
+    (wide,) = [key for key in entries if "columns=64" in key]
+    ok(all(us > 0 for times in calls for us in times.values()) and len(calls) == 2, "whole calls of both are timed")
+    ok("whole calls: 1 of 3 changes make them slower and are not taken, 100.0 us before, 90.0 us now\n" in
+       told.getvalue(), "what whole calls refuse is told") or note(told.getvalue())
+    equal([(entries[key].candidate, entries[key].time) for key in entries if key == wide],
+          [(result.used[wide], result.before[wide])], "and what was used stays in the lock, with its own time")
+    equal([(winner.name, us) for key, winner, us in result.timed if key == wide],
+          [(result.used[wide], result.before[wide])], "and in what is said at the end")
+    locks.write(lock, entries | {wide: replace(entries[wide], candidate=NAME)})
     ok(told.getvalue().startswith(f"{model}: Fake GPU, of 2 processors"), "what was measured on is told")
     entries = locks.read(lock)
     equal((len(result.timed), result.wrong), (3, []), "tune measures what the library can compute")

@@ -128,7 +128,8 @@ class Cuda:
 
         def one(source: KernelSource) -> Object:
             key = files.digest(nvcc.banner, compiler.identity, headers, *flags, *host, source.symbol, source.text)
-            folder = cache.entry("objects", key, lambda work: _compile(source, nvcc, flags, compiler, host, work))
+            folder = cache.entry("objects", key, lambda work: _embed(
+                source, cached_image(source, nvcc, flags, headers, cache), compiler, host, work))
             path = folder / f"{source.symbol}.o"
             return Object(source.symbol, path, elf.read(path).size("rodata"), 0)
 
@@ -143,21 +144,25 @@ def architectures(target: Target) -> tuple[str, ...]:
     return (*words, f"-gencode=arch={last},code={last}")
 
 
-def image(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], work: Path) -> Path:
-    """The kernel's image, in `work`."""
+def cached_image(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], headers: str, cache: Cache) -> Path:
+    """The kernel's image; `tune` and builds share it. headers: their digest."""
+    key = files.digest("image", nvcc.banner, headers, *flags, source.symbol, source.text)
+    folder = cache.entry("objects", key, lambda work: _compile(source, nvcc, flags, work))
+    return folder / f"{source.symbol}.bin"
+
+
+def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], work: Path) -> None:
     name = source.symbol
     (work / f"{name}.cu").write_text(source.text, encoding="utf-8")
     run_tool([*nvcc.command, *flags, f"-I{TEMPLATES / 'cuda'}", f"-I{TEMPLATES / 'include'}", f"{name}.cu", "-o",
               f"{name}.bin"], f"the generated {name}.cu does not compile", work, source.text)
-    return work / f"{name}.bin"
 
 
 def headers_digest() -> str:
     return files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])
 
 
-def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], compiler: Compiler, host: tuple[str, ...],
-             work: Path) -> None:
+def _embed(source: KernelSource, made: Path, compiler: Compiler, host: tuple[str, ...], work: Path) -> None:
     name = source.symbol
-    made = image(source, nvcc, flags, work)
+    shutil.copyfile(made, work / made.name)
     objects.assemble(embedding(name, made.name), compiler, host, work, name)

@@ -70,15 +70,16 @@ class OutOfTime(BaseException):
 @dataclass(slots=True)
 class Result:
     """unit: what was counted in; timed: (key, winner, count) of every case; before: those of what was used before, by
-    key, and used: what that was; model: those of the cost model's choice, and chosen: what that is; left: how many
-    cases the budget left out; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate
-    whose call is longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of
-    ours."""
+    key, and used: what that was; by: what measures it, as entries of a GPU say; model: those of the cost model's
+    choice, and chosen: what that is; left: how many cases the budget left out; skipped: instruction sets that this
+    processor lacks; beyond: kernels with a candidate whose call is longer than the counter counts; wrong: candidates
+    that differ from the reference, which is a bug of ours."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
     before: dict[str, float] = field(default_factory=dict)
     used: dict[str, str] = field(default_factory=dict)
+    by: dict[str, str] = field(default_factory=dict)
     model: dict[str, float] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
     left: int = 0

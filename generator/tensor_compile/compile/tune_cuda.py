@@ -159,7 +159,7 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     known = locks.read(lock)
     todo = sorted(cases(found, tools.target, known, by, again), key=lambda case: -case.operations)
     about = {case.name: by.text(case.product) for case in todo}
-    result = Result("us", used={case.name: shape_name(case.incumbent) for case in todo},
+    result = Result("us", by=about, used={case.name: shape_name(case.incumbent) for case in todo},
                     chosen={case.name: shape_name(case.shapes[0]) for case in todo})
     tell = Telling(say, len(todo), budget)
     try:
@@ -271,15 +271,9 @@ def _images(sources: Sequence[KernelSource], tools: Toolset) -> dict[str, Path]:
     headers = cuda_target.headers_digest()
 
     def one(source: KernelSource) -> Path:
-        key = files.digest("image", tools.nvcc.banner, headers, *flags, source.symbol, source.text)
-        folder = tools.cache.entry("objects", key, lambda work: _image(source, tools, flags, work))
-        return folder / f"{source.symbol}.bin"
+        return cuda_target.cached_image(source, tools.nvcc, flags, headers, tools.cache)
 
     return dict(zip([s.symbol for s in sources], run_all(one, list(sources), tools.jobs), strict=True))
-
-
-def _image(source: KernelSource, tools: Toolset, flags: tuple[str, ...], work: Path) -> None:
-    cuda_target.image(source, tools.nvcc, flags, work)
 
 
 def _buffer(b: Buffer, case: Case) -> str:

@@ -19,7 +19,7 @@ from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target
 from . import assemble, counting, cuda_target, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
-    tune_variants
+    tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Tuning
 from .options import Options
@@ -32,6 +32,7 @@ from .tune_variants import Keys, Timed
 
 FORMS, LINES = 1 / 3, 1 / 4    # of what is left of the time, that they may take
 SPLITS = 1 / 5                 # what splits have at least
+WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
 
 Say = Callable[[str], None]
@@ -142,9 +143,17 @@ class _Search:
                                       self.options.open_cache(), self.request.jobs,
                                       self.options.cuda_libraries == "auto")
             kernels = tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
-            return tune_cuda.tune(kernels, tools, self.options.lock_path, self.request.rounds,
-                                  self.request.again, self.say(progress), self.clock.left(), self.request.keep,
-                                  self.tell)
+            result = tune_cuda.tune(kernels, tools, self.options.lock_path, self.request.rounds,
+                                    self.request.again, self.say(progress), self.clock.left(1 - WHOLE),
+                                    self.request.keep, self.tell)
+        changes = tune_whole.changes(result)
+        if changes:
+            with Progress() as progress:
+                proof = tune_whole.prove(self.options, changes, progress, self.clock.left())
+                progress.say("")
+            tune_whole.refuse(result, proof, self.options.lock_path, self.request.keep)
+            self.tell(tune_whole.summary(proof, len(changes)))
+        return result
 
     def calls(self, target: Target) -> bool:
         """Whether whole calls can be timed here."""
