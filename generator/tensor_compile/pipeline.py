@@ -23,8 +23,8 @@ from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.order_price import price_of
 from .emit.schedules import Choose, with_schedules
-from .loops import attention, byte_vectors, layout, orders, prepare, printer as loops_text, schedule_cuda, stripes, \
-    tile_regions
+from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, schedule_cuda, \
+    stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -307,7 +307,7 @@ def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 
 def _prepare(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     wanted = state.target.apart and state.target.narrow and not unit.separate
-    made = prepare.form(form, state.target) if wanted else form
+    made = prepare.form(paired.form(form, state.target), state.target) if wanted else form
     return _shaped(made, state, asked, rows=True) if state.target.apart and not unit.separate else made
 
 

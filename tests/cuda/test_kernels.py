@@ -27,12 +27,13 @@ from tensor_compile.emit.kernels import PLACE, KernelSource, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda, tile_limits
 from tensor_compile.loops.bulk_copies import BulkCopy, tensor_maps
+from tensor_compile.loops.column_pairs import Halves
 from tensor_compile.loops.few_rows import FewRows
-from tensor_compile.loops.kernel_interface import loop_nest, prepared
+from tensor_compile.loops.kernel_interface import changed, grouped, loop_nest, prepared
 from tensor_compile.loops.line_tiles import LineTile, come_in_lines
 from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, Phase, PreparedKernel, RowReduce, Store
 from tensor_compile.loops.narrow import Change, rounded
-from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Local
+from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Load, Local
 from tensor_compile.loops.schedule_cuda import Tile, Units
 from tensor_compile.loops.schedule_half import HalfTile
 from tensor_compile.loops.scalars import extent
@@ -138,6 +139,14 @@ def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
     return Change(buffers, dict.fromkeys(chosen, rounded(dtype))).kernel(kernel)
 
 
+def with_others(kernel: ContractionKernel, half: int) -> ContractionKernel:
+    """From every result that of the column `half` further or before is taken."""
+    (b,), (store,), halves = kernel.b, kernel.stores, Halves(kernel.n[0], half)
+    other = Load(b.buffer, b.dtype, tuple(map(halves.other, b.index)))
+    stored = Store(store.buffer, store.index, Apply("sub", "f32", (store.value, Acc("f32", 1))))
+    return changed({x.name: x for x in kernel.params}, kernel, b=(b, other), stores=(stored,))
+
+
 def on_matrix_units() -> list[Case]:
     """The contractions that these units do, in each precision."""
     out = []
@@ -166,7 +175,12 @@ def lines_of_terms() -> list[Case]:
            Case("3 rows, residual", forms.matmul(3, 33, 136, panel=1, residual=True), {}),
            Case("2 rows, two sums", forms.sums(2, 40, 264, 2, 1), {}),
            Case("4 rows, one of one store", forms.matmul(4, 9, 520, panel=1, transposed=True), {}),
-           Case("1 row, side by side", forms.siblings(1, 600, (24, 16, 5), 1), {})]
+           Case("1 row, side by side", forms.siblings(1, 600, (24, 16, 5), 1), {}),
+           Case("1 row, pairs of columns", with_others(forms.matmul(1, 64, 2056, panel=1, residual=True), 16), {}),
+           Case("3 rows, pairs of columns", with_others(forms.matmul(3, 40, 136, panel=1), 4), {}),
+           Case("1 row, pairs side by side", grouped("siblings", tuple(
+               with_others(part, 8) if i < 2 else part for i, part in
+               enumerate(forms.siblings(1, 264, (96, 32, 21), 1).contractions))), {})]
     split = [Case("long sums", forms.matmul(20, 72, 1032, panel=1, residual=True), {}),
              Case("long sums, two", forms.sums(17, 64, 776, 2, 1), {}),
              Case("long sums, side by side", forms.siblings(33, 520, (72, 40), 1), {}),

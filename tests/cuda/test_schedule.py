@@ -16,6 +16,7 @@ from emulation import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "kernels"))
 
 import cases as forms
+from attending import attend
 from sums import CASES, REUSED
 from wide_nests import NESTS, overwritten
 from tap import done, equal, note, ok, skip
@@ -126,6 +127,12 @@ kernel = replace(forms.matmul(33, 70, 96, residual=True), shape=line_tiles.TILES
 text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
 ok(text.index("tc_begin_wait();") < text.index("first_operand(again)") and
    text.rindex("tc_begin_wait();") < text.index("= p3["), "lines and residuals")
+
+# A query's keys are parted among the blocks of a cluster; each takes what it has at once, if registers have room for it.
+for keys, wanted in ((513, "q16_k80_c8"), (512, "q16_k64_c8"), (1024, "q16_k128_c8"), (1025, "q16_k64_c8"),
+                     (100, "q16_k64_c2")):
+    shape = schedule_cuda.shapes(attend(8, 4, keys, 64), schedule_cuda.Units("bf16", True))[0]
+    equal(schedule_cuda.shape_name(shape), f"attention_{wanted}", f"{keys} keys")
 
 # Kernels with operands of 32 bits do not let the next one begin beside them.
 exact = forms.matmul(128, 128, 1024, panel=1, bias=False)

@@ -17,6 +17,7 @@ from emulation import ROOT
 sys.path.insert(0, str(ROOT / "tests" / "kernels"))
 
 import cases as forms
+from attending import attend
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import cuda_target, lock as locks, toolchain, tune_cuda, tune_model
@@ -28,12 +29,10 @@ from tensor_compile.emit.cuda_shapes import is_tuned
 from tensor_compile.errors import UsageError, UserError
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.grouped_contractions import MOST_GROUPED
-from tensor_compile.loops.kernel_interface import attention, contraction
-from tensor_compile.loops.loop_ir import AttentionKernel, Store
+from tensor_compile.loops.loop_ir import AttentionKernel
 from tensor_compile.loops.narrow import Change, rounded as rounded_to
-from tensor_compile.loops.scalar_ir import Acc, Buffer, Load
 from tensor_compile.loops.schedule_cuda import shape_name
-from tensor_compile.symbolic import Sym, const, sym
+from tensor_compile.symbolic import sym
 
 tune_cuda.MOST = 2
 raises(UsageError, lambda: tune_model.search(Namespace(backend="cuda"), Namespace(count="cycles"),
@@ -45,23 +44,6 @@ if cxx is None:
     skip("tuning", "no C++ compiler")
     done()
 m = forms.dim("m", 6)
-
-
-def attend() -> AttentionKernel:
-    """Five queries of two heads over 200 keys."""
-    h, r, n, key, d = (Sym(name, 0, const(size - 1)) for name, size in zip("hrnkd", (2, 5, 16, 200, 16)))
-    shapes = {"q": (2, 5, 16), "k": (2, 200, 16), "v": (2, 200, 16), "y": (2, 5, 16)}
-    buffers = {name: Buffer(name, "f32" if name == "y" else "bf16", tuple(map(const, shape)), (0, 1, 2),
-                            "output" if name == "y" else "temp") for name, shape in shapes.items()}
-
-    def load(name: str, *at: Sym) -> Load:
-        return Load(name, "bf16", tuple(map(sym, at)))
-
-    stores = (Store("y", (sym(h), sym(r), sym(n)), Acc("f32")),)
-    values = contraction(buffers, "attend", (h,), (r,), (n,), (key,), load("q", h, r, key), (load("v", h, key, n),), 0,
-                         stores)
-    return attention(buffers, values, (key, d), load("q", h, r, d), load("v", h, key, n), second=load("k", h, key, d),
-                     score=Acc("f32"), limit=None, zeros=False)
 
 
 def with_maps(parts: int, target: targets.Target) -> tune_cuda.Case:

@@ -6,8 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 from ..loops import schedule_cuda
+from ..loops.column_pairs import half_of
 from ..loops.few_rows import FewRows
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, PreparedKernel
+from ..loops.scalar_ir import Load, Scalar
+from ..loops.scalars import walk
 from ..loops.schedule_cuda import Units
 from ..records import dataclass
 from ..symbolic import Expr, Sym, divisor_of, product
@@ -56,26 +59,55 @@ def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, 
 
 class _Part(Part):
     def __init__(self, kernel: ContractionKernel, tile: FewRows, dtype: str):
-        super().__init__(kernel, [f"sum[{i}][v]" for i in range(len(kernel.b))])
+        self.half = half_of({b.name: b for b in kernel.params}, kernel)
+        super().__init__(kernel, ["sum[0][v]", "other"] if self.half else
+                         [f"sum[{i}][v]" for i in range(len(kernel.b))])
         self.tile, self.dtype = tile, dtype
         self.e.relaxed = True
 
     def fields(self, made: list[str] | None) -> dict[str, Any]:
         """made: statements that make the rows, where they are not in memory."""
         kernel, e = self.kernel, self.e
-        constant = all(e.buffers[b.buffer].kind == "packed" for b in kernel.b)
+        operands = kernel.b[:1] if self.half else kernel.b
+        constant = all(e.buffers[b.buffer].kind == "packed" for b in operands)
         fetch = [f"held[{i}][u] = tc_stream<{str(constant).lower()}>({e.pointers[b.buffer]} + "
-                 f"({self.outer(b.buffer, b.index)}) + vector * 8);" for i, b in enumerate(kernel.b)]
+                 f"({self.outer(b.buffer, b.index)}) + vector * 8);" for i, b in enumerate(operands)]
         stage = self.stage() if made is None else made
+        loaded, kept = self.loaded()
         e.open(kernel.batch + kernel.m)
         e.open(kernel.n)
+        e.kept = kept
         self.repair("sum[0][v]")
         e.stores(kernel.stores)
+        e.kept = {}
         stores = e.scopes.pop().lines
         epilogue = [*e.scopes.pop().lines, *stores]
         early = constant and not e.reads_first
         return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
-                "epilogue": "\n".join(epilogue)}
+                "epilogue": "\n".join(epilogue), "loaded": "\n".join(loaded), "column": self.column(),
+                "declared": "\n".join(f"{C_TYPE[n.dtype]} {name} = 0;" for n, name in kept.items()),
+                "sum_count": len(operands), "paired": bool(self.half), "half_warps": self.tile.warps // 2}
+
+    def loaded(self) -> tuple[list[str], dict[Scalar, str]]:
+        """Statements that bring what a point needs besides its sums, while its terms are multiplied, and where that is
+        then: behind the sums a warp would wait for it as long as for all of its column."""
+        kernel, e = self.kernel, self.e
+        found = [n for n in dict.fromkeys(walk(*(s.value for s in kernel.stores)))
+                 if isinstance(n, Load) and not n.dynamic and not n.valid and
+                 all(s.is_dim or s in (*kernel.m, *kernel.n) for x in n.index for s in x.symbols())
+                 ] if kernel.where is None else []
+        names: dict[Scalar, str] = {n: e.fresh("early") for n in found}
+        e.open(kernel.batch + kernel.m + kernel.n)
+        texts = [f"{names[n]} = {e.scalar(n)};" for n in found]
+        return [*e.scopes.pop().lines, *texts], names
+
+    def column(self) -> str:
+        """Of a warp in a tile: where columns are pairs, the warps of a block's second half have the other ones."""
+        if not self.half:
+            return "tile * WARPS + warp"
+        own = self.tile.warps // 2
+        tiles = self.half // own
+        return f"tile / {tiles} * {2 * self.half} + tile % {tiles} * {own} + warp % {own} + warp / {own} * {self.half}"
 
     def outer(self, buffer: str, index: tuple[Expr, ...]) -> str:
         return self.e.index(self.e.address(buffer, index).substitute({s: 0 for s in self.kernel.k}))

@@ -10,8 +10,9 @@ from .loop_ir import AttentionKernel
 from .scalars import extent
 from .schedule_half import MULTIPROCESSORS, TERMS
 
-WARPS = 4            # of a block, all of which copy
+WARPS = 4            # of a block, all of which copy; of few queries as many as share the keys that it takes at a time
 WARP_QUERIES = 16
+WARP_KEYS = 16       # that a warp multiplies at least
 KEYS = 64            # of a block at a time
 MOST_KEYS = 128      # the same, where four warps multiply as a group and no mask leaves keys out,
 MANY_KEYS = 512      # or one leaves out those behind a query and there are so many
@@ -32,13 +33,17 @@ class AttentionTile:
     least_blocks: int
 
     @property
+    def warps(self) -> int:
+        return max(WARPS, self.keys // WARP_KEYS) if self.queries == WARP_QUERIES else WARPS
+
+    @property
     def threads(self) -> int:
-        return 32 * WARPS
+        return 32 * self.warps
 
     @property
     def shares(self) -> int:
         """Warps that have the same queries, each with some of the keys that are taken at a time."""
-        return WARPS * WARP_QUERIES // self.queries
+        return self.warps * WARP_QUERIES // self.queries
 
     @property
     def shared(self) -> int:
@@ -60,7 +65,8 @@ def tile(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
 def tiles(kernel: AttentionKernel, wgmma: bool) -> list[AttentionTile]:
     """All that the kernel can have, those in front that differ least from the estimate's. wgmma: as of tile."""
     first, keys = estimated(kernel, wgmma), _points(kernel)[2]
-    others = [_made(kernel, wgmma, warps, at_a_time, split) for warps in (1, 2, 4) for at_a_time in (KEYS, MOST_KEYS)
+    others = [_made(kernel, wgmma, warps, at_a_time, split) for warps in (1, 2, 4)
+              for at_a_time in ((KEYS, 80, 96, MOST_KEYS) if warps == 1 else (KEYS, MOST_KEYS))
               for split in ((1, 2, 4, 8) if wgmma else (1,))
               if split <= max(1, -(-keys // KEYS)) and (at_a_time == KEYS or _is_small(kernel))]
     return sorted(dict.fromkeys([first, *others]), key=lambda t: (
@@ -84,6 +90,8 @@ def estimated(kernel: AttentionKernel, wgmma: bool) -> AttentionTile:
         at_a_time = -(-each // WARP_QUERIES) * WARP_QUERIES
     elif grouped and small and kernel.limit is not None and keys >= MANY_KEYS:
         at_a_time = MOST_KEYS
+    elif warps == 1 and split > 1 and small and kernel.limit is None and KEYS < -(-keys // split) <= MOST_KEYS:
+        at_a_time = -(-keys // (split * WARP_KEYS)) * WARP_KEYS    # what a block has at all
     return _made(kernel, wgmma, warps, at_a_time, split)
 
 

@@ -14,6 +14,7 @@ from typing import Any, Callable
 from ..graph.dtypes import NARROW_FLOATS
 from ..symbolic import Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
+from .column_pairs import half_of
 from .fused import Fused
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
     GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, PreparedKernel, Program, RowSort, Step, Store, Tiles
@@ -214,7 +215,7 @@ class _Checker:
                 walked = (*v.index[:-3], v.index[-2])
             if not all(affine(e, k.k) for e in (*walked, *v.valid)):
                 self.problems.append(f"{k.label}: {v.buffer} is not walked by the terms alone")
-        if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1:
+        if len({self.buffers[b.buffer].address(b.index) for b in k.b}) > 1 and not half_of(self.buffers, k):
             self.problems.append(f"{k.label}: its second operands lie otherwise")
         if k.where is not None and (k.where.dtype != "bool" or len(k.b) > 1 or product.integer):
             self.problems.append(f"{k.label}: a predicate is a bool, and one of a single sum of floats")

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nests that join two columns of a product of few rows and run in its kernel (loops/paired.py): which do, and what is
+stored then."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from tap import done, equal, ok
+from tensor_compile import pipeline, target as targets
+from tensor_compile.loops.column_pairs import half_of, Halves
+from tensor_compile.loops.loop_ir import ContractionKernel
+from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.printer import print_unit
+from tensor_compile.loops.scalar_ir import Acc, Apply, Load, Scalar
+from tensor_compile.symbolic import Sym, sym
+
+TARGET = replace(targets.load(targets.find("cuda-sm90")), precision="bf16")
+LOC = 'loc("m.c":1)'
+DOT = "{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[1], order=seq}"
+
+
+def heads(rows: int = 1, axis: int = 2, half: int = 16, more: tuple[str, ...] = ()) -> list[str]:
+    """A product of 64 columns as heads of two halves, which are exchanged (along `axis`): each half by its cosines, and
+    the other one by its sines. The last one, %11, is the result."""
+    shape = f"{rows},{64 // (2 * half)},2,{half}"
+    return [f"%4 = dot(%0, %1) {DOT} : f32[{rows},64]",
+            f"%5 = reshape(%4) {{shape=[{shape.replace(',', ', ')}]}} : f32[{shape}]",
+            f"%6 = reverse(%5) {{axes=[{axis}]}} : f32[{shape}]",
+            f"%7 = broadcast(%2) {{shape=[{shape.replace(',', ', ')}], axes=[2, 3]}} : f32[{shape}]",
+            f"%8 = broadcast(%3) {{shape=[{shape.replace(',', ', ')}], axes=[2, 3]}} : f32[{shape}]",
+            f"%9 = mul(%5, %7) : f32[{shape}]", f"%10 = mul(%6, %8) : f32[{shape}]",
+            f"%11 = add(%9, %10) : f32[{shape}]", *more]
+
+
+def planned(lines: list[str], rows: int = 1, half: int = 16, result: str = "%11", **changes: str) -> tuple[list, str]:
+    """The kernels of the program, and its text behind the pass."""
+    text = "\n".join(['tensor_compile.graph 1', 'model "m"', 'file 0 "w.safetensors"',
+                      f'weight "w" : f32[64,128] file=0 {LOC}',
+                      *(f'weight "{name}" : f32[2,{half}] file=0 {LOC}' for name in ("cosines", "sines")), "",
+                      f'function f(%0 "x" : f32[{rows},128] {LOC}) entry {{',
+                      f'  %1 = weight() {{name="w"}} : f32[64,128] {LOC}',
+                      f'  %2 = weight() {{name="cosines"}} : f32[2,{half}] {LOC}',
+                      f'  %3 = weight() {{name="sines"}} : f32[2,{half}] {LOC}',
+                      *(f"  {line} {LOC}" for line in lines), f'  return "y" {result} {LOC}', "}", ""])
+    shown: dict[str, str] = {}
+    made = pipeline.run(text, "m.tcg", replace(TARGET, **changes), {}, verify=True, dump=shown.__setitem__)
+    return [step.kernel for step in made.plan.functions[0].variants[0].program.kernel_steps], shown["prepare"]
+
+
+def value(node: Scalar, column: int, n: Sym, half: int) -> str:
+    """At a column, in words: sums and loads by their places, no matter how they are rounded."""
+    if isinstance(node, Acc):
+        return f"s{column if node.number == 0 else Halves(n, half).other(sym(n)).evaluate({n: column})}"
+    if isinstance(node, Load):
+        index = [e.evaluate({n: column}) for e in node.index]
+        return f"{node.buffer}{index[-2:]}"
+    assert isinstance(node, Apply), node
+    words = [value(x, column, n, half) for x in node.args]
+    return words[0] if node.op == "cast" else f"{node.op}({' '.join(sorted(words))})"
+
+
+for half in (4, 8, 16, 32):
+    kernels, text = planned(heads(half=half), half=half)
+    equal(len(kernels), 1, f"halves of {half} are joined in the product's kernel")
+    (kernel,) = kernels
+    assert isinstance(kernel, ContractionKernel)
+    buffers = {b.name: b for b in kernel.params}
+    equal(half_of(buffers, kernel), half, f"{half}: that is the distance of its two columns")
+    (n,), (store,) = kernel.n, kernel.stores
+    tables = [b.name for b in kernel.params if b.kind == "packed" and b.shape[-1] == half]
+    found = {value(store.value, column, n, half) for column in range(64)}
+    wanted = set()
+    for column in range(64):
+        other, place = column ^ half, [column // half % 2, column % half]
+        factors = f"mul({tables[0]}{place} s{column})", f"mul({tables[1]}{place} s{other})"
+        wanted.add("add({} {})".format(*sorted(factors)))
+    equal(found, wanted, f"{half}: each column by its own cosine, the other one by the sine of this")
+    equal([buffers["y" if "y" in buffers else store.buffer].address(store.index).evaluate({n: c}) for c in range(64)],
+          list(range(64)), f"{half}: it is stored where the nest stored it")
+    unit = text.split("\n", 1)[1]
+    equal(print_unit(parse_unit(unit, "m.tcl")), unit, f"{half}: printed as it was read")
+
+ok(len(planned(heads(), precision="f32")[0]) > 1, "not with exact products")
+ok(len(planned(heads(3), 3)[0]) > 1, "not of several rows")
+ok(len(planned(heads(axis=3))[0]) > 1, "not where elements of a half are exchanged")
+ok(len(planned(heads(half=2), half=2)[0]) > 1, "not of halves that have fewer columns than warps")
+both = ("%12 = concat(%10, %11) {axis=0} : f32[2,2,2,16]",)
+ok(len(planned(heads(more=both), result="%12")[0]) > 1, "not where something else needs a factor")
+done()
