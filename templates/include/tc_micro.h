@@ -6,7 +6,8 @@
  * tap t begins at rows[t * rows_step + r] + a_tap[t], its terms are a_step apart; the columns of tap t begin at
  * b + b_tap[t], 16 of them side by side, b_piece from one 16 to the next, b_step from a term to the next one. What a
  * term and an element are depends on the product (loops/products.py): of integers a term is a group of them, side by side
- * in a word of 32 bits, and where the panels hold more than the operand the word behind a row is what its sums start from.
+ * in a word of 32 bits, and where the panels hold more than the operand and no half of a word is loaded without that, the
+ * word behind a row is what its sums start from.
  */
 #ifndef TC_MICRO_H
 #define TC_MICRO_H

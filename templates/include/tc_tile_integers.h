@@ -115,12 +115,15 @@ static inline tct_i32 tct_fma_i16xi16(tct_i32 a, tct_i32 b, tct_i32 c)
 #if defined(TC_ISA_AVX512)
 #define TCT_X86(name) _mm512_##name
 #define TCT_AND _mm512_and_si512
+#define TCT_XOR _mm512_xor_si512
 #elif defined(TC_ISA_AVX2)
 #define TCT_X86(name) _mm256_##name
 #define TCT_AND _mm256_and_si256
+#define TCT_XOR _mm256_xor_si256
 #else
 #define TCT_X86(name) _mm_##name
 #define TCT_AND _mm_and_si128
+#define TCT_XOR _mm_xor_si128
 #endif
 
 /* Sums of two products of 16 bits are less than 2^32, and wrap as i32 do. */
@@ -173,21 +176,38 @@ static inline tct_i32 tct_load1_u8xi8(const tc_word *p)
 {
     return TCT_X86(srai_epi16)(tct_word_load(p), 8);
 }
+/* Of panels whose highest bits are turned, z: what their columns are without that, in a's dtype. */
+static inline tct_i32 tct_unturned(const tc_word *p)
+{
+    return TCT_XOR(tct_word_load(p), TCT_X86(set1_epi8)((char)0x80));
+}
+static inline tct_i32 tct_load0_i8xu8z(const tc_word *p)
+{
+    return TCT_X86(srai_epi16)(TCT_X86(slli_epi16)(tct_unturned(p), 8), 8);
+}
+static inline tct_i32 tct_load1_i8xu8z(const tc_word *p)
+{
+    return TCT_X86(srai_epi16)(tct_unturned(p), 8);
+}
+static inline tct_i32 tct_load0_u8xi8z(const tc_word *p)
+{
+    return TCT_AND(tct_unturned(p), TCT_X86(set1_epi16)(0xff));
+}
+static inline tct_i32 tct_load1_u8xi8z(const tc_word *p)
+{
+    return TCT_X86(srli_epi16)(tct_unturned(p), 8);
+}
 #define tct_fma_i8xu8 tct_fma_i16xi16
 #define tct_fma_u8xi8 tct_fma_i16xi16
 
-/* Words p[0..count-1] to p[0..2*count-1], the last ones first: none is overwritten before it is read. */
+/* Words p[0..count-1] to p[0..2*count-1], the last ones first: none is overwritten before it is read. Rows are further
+   apart than they are long: by vectors up to three words more are taken, too. */
 #if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
 #define TCT_ARRANGE(P, WIDEN)                                                                                          \
     static inline void tct_arrange_##P(tc_word *p, tc_index count)                                                     \
     {                                                                                                                  \
         const __m128i order = _mm_setr_epi8(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11, 12, 14, 13, 15);                     \
-        tc_index i = count;                                                                                            \
-        for (; i % 4 != 0; --i) {                                                                                      \
-            const __m128i x = _mm_shuffle_epi8(_mm_cvtsi32_si128((int)p[i - 1]), order);                               \
-            _mm_storel_epi64((__m128i *)(p + 2 * (i - 1)), _mm_##WIDEN(x));                                            \
-        }                                                                                                              \
-        for (; i > 0; i -= 4) {                                                                                        \
+        for (tc_index i = (count + 3) / 4 * 4; i > 0; i -= 4) {                                                        \
             const __m128i x = _mm_shuffle_epi8(_mm_loadu_si128((const __m128i *)(p + i - 4)), order);                  \
             _mm256_storeu_si256((__m256i *)(p + 2 * i - 8), _mm256_##WIDEN(x));                                        \
         }                                                                                                              \
@@ -296,6 +316,7 @@ static inline void tct_arrange_sorted_u8(tc_word *p, tc_index count)
 #endif
 
 #undef TCT_AND
+#undef TCT_XOR
 #undef TCT_X86
 
 #endif

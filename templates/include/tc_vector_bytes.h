@@ -143,6 +143,15 @@ static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
         else                                                                                                           \
             _mm_storeu_si128((__m128i *)p, tcv_sixteen_##T(x0, zero));                                                 \
     }                                                                                                                  \
+    /* 16 columns of two rows. */                                                                                      \
+    static TC_INLINE void tcv_store_rows_##T(void *p0, void *p1, tcv_i32 x0, tcv_i32 x1, int zero)                     \
+    {                                                                                                                  \
+        const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);                                               \
+        const __m256i bytes = _mm256_##PACK(tcv_words_##T(x0, zero), tcv_words_##T(x1, zero));                         \
+        const __m256i rows = _mm256_permutevar8x32_epi32(bytes, order);                                                \
+        _mm_storeu_si128((__m128i *)p0, _mm256_castsi256_si128(rows));                                                 \
+        _mm_storeu_si128((__m128i *)p1, _mm256_extracti128_si256(rows, 1));                                            \
+    }                                                                                                                  \
     static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
                                              tc_index count)                                                           \
     {                                                                                                                  \

@@ -36,6 +36,7 @@ MOST_TAPS = 128   # for which pointers to rows are kept
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 TEAM_GROUPS = 8   # of columns that a thread of a team computes of the rows that it copies, about
 MOST_TILES = 64   # of a block of rows: bits of a word
+KEPT = 16         # tiles of a block whose places are kept
 
 
 @dataclass(frozen=True, slots=True)
@@ -323,7 +324,7 @@ class _Emitter:
             "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
-            "whole_columns": self.whole_columns, "four_partial": "\n".join(four.partial) if four else "",
+            "whole_columns": self.whole_columns, **self.straightness(four), "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "",
         }
         if schedule.epilogue == "registers":
@@ -342,11 +343,33 @@ class _Emitter:
         columns, width = self.access.columns, self.schedule.nr
         return columns.value if columns.is_const and width - 16 < columns.value < width else width
 
+    def ends_in_registers(self, four: Four | None) -> bool:
+        """Full tiles keep their sums in registers up to the bytes."""
+        schedule = self.schedule
+        return four is not None and schedule.blocked and not (
+            self.blocks.form.tiles or self.blocks.waits or schedule.compact or steps(self.access, schedule))
+
+    def straightness(self, four: Four | None) -> dict[str, object]:
+        """Whether the function of a full tile is called with the tile's first row alone, of copied rows whose distance
+        it knows; and whether the places of a block's tiles are kept, for all groups of columns."""
+        kind, plan = self.blocks.form, self.blocks
+        ends = self.ends_in_registers(four)
+        straight = ends and self.schedule.nr == PANEL and (kind.sorts or kind.tall(self.schedule.mr))
+        fetches = straight and self.found(self.schedule.mr, self.schedule.nr).fetches
+        (b, *_) = self.kernel.b
+        return {
+            "straight": straight, "across_whole": ends and not straight,
+            "keeps": straight and plan.rows_first and plan.rows <= KEPT,
+            "b_parameter": next(i for i, p in enumerate(self.kernel.params) if p.name == b.buffer),
+            "sums_of": "the words of those rows and of b" if straight else "what m describes",
+            "fetch_parameters": f", const {kind.b_c} *fetched, tc_index step" if fetches else "",
+            "fetch_fields": ", .fetch = fetched, .fetch_step = step" if fetches else "",
+            "fetch_arguments": ", next, step" if fetches else ""}
+
     def whole(self, four: Four | None) -> str:
         """The function of a full tile that keeps sums in registers up to the bytes."""
         schedule, kind, each = self.schedule, self.blocks.form, 16 // self.isa.lanes
-        if four is None or kind.tiles or self.blocks.waits or schedule.compact \
-                or not schedule.blocked or steps(self.access, schedule):
+        if four is None or not self.ends_in_registers(four):
             return ""
         micro, (full, rest) = self.found(schedule.mr, schedule.nr), divmod(self.whole_columns, 16)
 
@@ -354,14 +377,17 @@ class _Emitter:
             held = ", ".join(f"c{r}_{i}" for i in range(each * v, each * v + each))
             return f"{self.own}value{'_partial' if lanes else ''}(q, d, t, {r}, j + {16 * v}, " \
                 f"(tcv_i32){{{held}}}{lanes})"
+        paired = schedule.mr // 2 * 2 if self.isa.vectors == "AVX2" and full == 1 else 0    # rows stored two at a time
+        pairs = [{"r": r, "next": r + 1, "values": f"{value(r, 0)}, {value(r + 1, 0)}"} for r in range(0, paired, 2)]
         pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
                    "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
-                  for r in range(schedule.mr) for first in range(0, full, 4)]
+                  for r in range(paired, schedule.mr) for first in range(0, full, 4)]
         ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
                 for r in range(schedule.mr)] if rest else []
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "rows": schedule.mr, "columns": schedule.nr, "exist": self.whole_columns,
-            "pieces": pieces, "ends": ends, "four": four.dtype, "four_zero": four.zero,
+            **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "pairs": pairs, "pieces": pieces,
+            "ends": ends, "four": four.dtype, "four_zero": four.zero,
             # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
             "sums_text": sums_text(micro, self.isa, False) if self.isa.lanes == 16 else
             sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room),

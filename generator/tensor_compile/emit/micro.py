@@ -124,7 +124,7 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
         "fetches": micro.fetches, "next_terms": NEXT_TERMS,
         "to_first": (micro.fetches or micro.streams) and isa.lanes == PANEL,
-        "panel": PANEL, "halves": halves, "names": kind.names, "row_c": kind.row_c,
+        "panel": PANEL, "halves": halves, "names": kind.names, "loaded": kind.loaded, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms}).rstrip("\n")
 
@@ -133,14 +133,15 @@ def _by_registers(micro: Micro, isa: InstructionSet, kind: Form, terms: str, apa
     """The sums of one register of columns after the other: of words that are sorted by their kinds, or of many rows."""
     within = PANEL // isa.lanes
     return expand_file(f"contraction/{'sorted' if kind.sorts else 'halves'}.c.in", {
-        "names": kind.names, "starts": kind.starts, "row_terms": kind.row_terms,
+        "names": kind.names, "loaded": kind.loaded,
         "row_list": [{"r": r, "at": f"x0 + at + {r * apart}" if apart else f"x{r} + at"} for r in range(micro.rows)],
         "pointers": [{"r": r} for r in range(1 if apart else micro.rows)],
         "reg_list": [
-            {"v": v, "panel": v // within, "half": v % within, "fetches": micro.fetches and v == 0}
-            for v in range(micro.columns // isa.lanes)],
+            {"v": v, "panel": v // within, "half": v % within, "fetches": micro.fetches and v == 0,
+             "waits": v + 1 < micro.columns // isa.lanes} for v in range(micro.columns // isa.lanes)],
         "lanes": isa.lanes, "panel": PANEL, "b": kind.product.b, "row_c": kind.row_c, "b_c": kind.b_c,
-        "fetches": micro.fetches, "terms": terms, "rows": micro.rows, "regs": micro.columns // isa.lanes}).rstrip("\n")
+        "fetches": micro.fetches, "terms": terms, "rows": micro.rows, "regs": micro.columns // isa.lanes,
+        "waiting": max(1, micro.columns // isa.lanes - 1)}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:

@@ -77,8 +77,9 @@ class Form:
 
     @property
     def starts(self) -> bool:
-        """Sums start from a number that stands behind the row: less `zero` times the sum of the row."""
-        return self.product.zero != 0 and not self.sorts
+        """Sums start from a number that stands behind the row: less `zero` times the sum of the row. Halves of words and
+        sorted ones are b's own numbers: what panels have more is taken off when they are loaded."""
+        return self.product.zero != 0 and self.halves == 1
 
     def tall(self, rows: int) -> bool:
         """Tiles of that many rows of words in halves are computed by one register of columns after the other."""
@@ -93,6 +94,11 @@ class Form:
     def names(self) -> str:
         """What the names of the product's functions in tc_tile.h end with."""
         return self.product.name.removesuffix("o").removesuffix("z")
+
+    @property
+    def loaded(self) -> str:
+        """What the names of the functions that load columns end with: halves of words are loaded less `zero`."""
+        return self.product.name.removesuffix("o") if self.halves == 2 else self.names
 
     @property
     def pace(self) -> float:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of bytes whose full tiles end in bytes: several tiles and rows that are left, words of sums that sorting takes
+and that it leaves, both signs of rows and results, a residual; the bits of the interpreter. Full tiles of AVX2 are called
+with the tile's first row, and their sums start from zeros: columns are loaded as they are before their bits were turned."""
+import random
+import tempfile
+from pathlib import Path
+
+from samples import run, st
+from tap import done, note, ok
+
+# channels, height, width, filters, window, dtype, scale, residual
+CASES = [(19, 5, 8, 37, 1, "I8", 4e-3, False), (20, 6, 5, 24, 3, "U8", 1e-3, True), (280, 4, 7, 80, 1, "I8", 2e-3, False)]
+rng = random.Random(11)
+with tempfile.TemporaryDirectory() as name:
+    folder, tensors = Path(name), {}
+    text = "#include <tensor_compile/model.h>\nTC_MODEL(m)\n{\n    tc_weights(g, \"w.safetensors\");\n"
+    for i, (c, h, w, n, k, dtype, scale, residual) in enumerate(CASES):
+        tensors |= {f"w{i}": ("I8", [n, c, k, k], [rng.randrange(-128, 128) if rng.random() < 0.3 else
+                                                   rng.randrange(-30, 30) for _ in range(n * c * k * k)]),
+                    f"s{i}": ("F32", [n], [scale * (j % 5 - 1) for j in range(n)]),
+                    f"b{i}": ("I32", [n], [rng.randrange(-9999, 9999) for _ in range(n)])}
+        text += f"""    tc_tensor x{i} = tc_permute(tc_input(g, "x{i}", TC_{dtype}, 1, {h}, {w}, {c}), 0, 3, 1, 2);
+    tc_tensor y{i} = tc_quantized_conv(.x = {{x{i}, 0.5f, 11}}, .w = tc_weight(g, "w{i}"),
+                                       .w_scale = tc_weight(g, "s{i}"), .bias = tc_weight(g, "b{i}"), .scale = 0.5f,
+                                       .zero = {3 * i}, .floats = true, .low = {{{k // 2}, {k // 2}}},
+                                       .high = {{{k // 2}, {k // 2}}});
+"""
+        if residual:
+            text += f"""    tc_tensor r{i} = tc_permute(tc_input(g, "r{i}", TC_{dtype}, 1, {h}, {w}, {n}), 0, 3, 1, 2);
+    y{i} = tc_quantized_add(.a = {{y{i}, 0.5f, {3 * i}}}, .b = {{r{i}, 0.3f, 4}}, .scale = 0.6f, .zero = 5,
+                          .floats = true);
+"""
+        text += f"    tc_output(g, \"y{i}\", tc_permute(y{i}, 0, 2, 3, 1));\n"
+    (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
+    st.write(folder / "w.safetensors", tensors)
+    called = run("check", folder / "m.c", "--isa", "avx2", "--cflags=-O1")
+    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
+    if not ok(bits and all(x.endswith(": equal") or "skipped" in x for x in bits),
+              "tiles that end in bytes have the bits of the interpreter"):
+        note(called.stdout + called.stderr)
+done()
