@@ -11,7 +11,7 @@ from pathlib import Path
 import small_model
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile import assemble, harness, lock as locks, processor, record, recording, tune, tune_lines, \
-    tune_model
+    tune_model, tune_pace
 from tensor_compile.compile.options import Options
 from tensor_compile.target import Target
 
@@ -91,13 +91,13 @@ def measured(lock: Path, kernels: list, tools: harness.Toolset, target: Target) 
     if not here:
         skip("measuring", "this processor has no instructions for integers")
         return
-    most = tune.MOST
+    most = tune_pace.MOST
     try:
-        tune.MOST = 1
+        tune_pace.MOST = 1
         result = tune.tune([k for k in kernels if k.product.integer],
                            replace(tools, target=replace(target, isas=here)), lock, rounds=2)
     finally:
-        tune.MOST = most
+        tune_pace.MOST = most
     equal({winner.isa for _, winner, _ in result.timed}, set(here), "those that this processor has are measured")
     equal((result.wrong, result.skipped), ([], set()), "and right")
 

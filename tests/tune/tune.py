@@ -14,7 +14,7 @@ from pathlib import Path
 from cases import convolution, dim, matmul
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import lock as locks
-from tensor_compile.compile import harness, toolchain, tune
+from tensor_compile.compile import harness, toolchain, tune, tune_pace
 from tensor_compile import target as targets
 from tensor_compile.compile.cache import Cache
 from tensor_compile.emit import candidates as table, micro
@@ -86,19 +86,36 @@ def summaries() -> None:
 
 
 def paced(tools: harness.Toolset, kernels: list) -> None:
-    """How many candidates there is time for."""
-    cases = [replace(case, candidates=case.candidates * 9) for case in tune.cases(kernels, tools, {}, True)]
-    equal([len(c.candidates) for c in tune._Pace(None).fewer(cases, cases)], [len(c.candidates) for c in cases],
-          "without a budget all candidates are measured")
+    """How many candidates there is time for, and which."""
+    found = tune.cases(kernels, tools, {}, True)
+    names = [replace(found[0].candidates[0], mc=i) for i in range(1, 60)]
+    cases = [replace(case, candidates=(case.incumbent, *names)) for case in found]
+
+    def most(end: float | None, *known: object) -> set[int]:
+        return {len(case.candidates) for case in tune_pace.Pace(end, *known).fewer(cases, cases)}
+    equal(most(None), {60}, "without a budget all candidates are measured")
     end = time.monotonic() + 30.5
-    equal({len(c.candidates) for c in tune._Pace(end).fewer(cases, cases)}, {tune.FIRST}, "the first kernel tells")
-    equal({len(c.candidates) for c in tune._Pace(end, 10.0, 10).fewer(cases, cases)}, {10}, "what all have time for")
-    equal({len(c.candidates) for c in tune._Pace(end, 1000.0, 10).fewer(cases, cases)}, {tune.FEWEST}, "the fewest")
+    equal(most(end), {tune_pace.FIRST}, "the first kernel tells")
+    equal(most(end, 10.0, 10), {10}, "what all have time for")
+    equal(most(end, 1000.0, 10), {tune_pace.FEWEST}, "the fewest")
+    known = {tune_pace.kin(case): {names[40].name: 1.0, names[50].name: 2.0} for case in cases}
+    equal([(len(case.candidates), *case.candidates[-2:]) for case in tune_pace.Pace(end, 10.0, 10, known).fewer(cases, cases)],
+          [(tune_pace.LATER, names[40], names[50])] * 3, "what was best for its kin")
+    last = replace(cases[0], incumbent=cases[0].candidates[-1])
+    equal(tune_pace.spread(last, 1).candidates, (last.candidates[0], last.incumbent), "the incumbent is one of them")
+    tiles = [replace(last.incumbent, mr=i % 3 + 1, mc=i) for i in range(9)]
+    equal(tune_pace.spread(replace(last, candidates=tuple(tiles), incumbent=tiles[0]), 6).candidates,
+          tuple(tiles[:6]), "tiles and the cost model's order")
+    tiles = [replace(last.incumbent, mr=i // 3 + 1, mc=i) for i in range(9)]
+    equal(tune_pace.spread(replace(last, candidates=tuple(tiles), incumbent=tiles[0]), 4).candidates,
+          tuple(tiles[i] for i in (0, 1, 2, 3)), "half of them are other tiles")
+    cases = tune.cases([matmul(64, 32, 24), matmul(640, 32, 24), matmul(sym(dim("batch", 64)), 32, 24),
+                        matmul(64, 16, 24), matmul(1, 32, 24)], tools, {}, True)
+    equal([[cases.index(case) for case in group] for group in tune_pace.groups(cases)], [[0], [3, 4], [1], [2]],
+          "known sizes first, then the first of its kin")
     batch = dim("batch", 64)
     large = matmul(sym(batch) * 4096, 64, 512)
     equal((tune.sizes(large), tune.sizes(large, 1 << 30)), ({batch: 64}, {batch: 4}), "what takes long is smaller")
-    last = replace(cases[0], incumbent=cases[0].candidates[-1], candidates=tuple(dict.fromkeys(cases[0].candidates)))
-    equal(last.fewer(1).candidates, (last.candidates[0], last.incumbent), "the incumbent is one of them")
 
 
 def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
@@ -122,12 +139,12 @@ def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
     def late(line: str) -> None:
         if line.startswith("measuring 3"):
             signal.raise_signal(signal.SIGALRM)
-    group = tune.GROUP
+    group = tune_pace.GROUP
     try:
-        tune.GROUP = 1
+        tune_pace.GROUP = 1
         result = tune.tune(kernels, tools, path, rounds=1, again=True, say=late, budget=1000.0)
     finally:
-        tune.GROUP = group
+        tune_pace.GROUP = group
     equal((len(result.timed), result.left), (2, 1), "a budget ends the search and says what it left")
     sizes = [case.operations for case in tune.cases(kernels, tools, {}, True)]
     largest = {case.name for case in tune.cases(kernels, tools, {}, True) if case.operations > min(sizes)}

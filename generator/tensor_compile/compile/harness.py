@@ -3,7 +3,6 @@
 one instruction set's processors, to be run here, on a board or under an emulator."""
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Mapping, Sequence
 
@@ -42,11 +41,6 @@ class Case:
     candidates: tuple[Schedule, ...]
     incumbent: Schedule
     worth: float = 0.98
-
-    def fewer(self, most: int) -> "Case":
-        """With the first of the candidates only, and the incumbent."""
-        kept = self.candidates[:most]
-        return replace(self, candidates=kept if self.incumbent in kept else (*kept, self.incumbent))
 
     @property
     def operations(self) -> int:

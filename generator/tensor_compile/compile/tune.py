@@ -30,7 +30,7 @@ from ..records import dataclass
 from ..symbolic import Sym, sym
 from ..symbolic.typical import typical
 from ..target import Target
-from . import children, lock as locks
+from . import children, lock as locks, tune_pace
 from .counting import bare, check, counted, UNITS
 from .harness import Case, operations, program, Toolset
 from .lock import Entry
@@ -40,13 +40,9 @@ from .tools import ToolBroken
 Say = Callable[[str], None]
 
 
-MOST = 24   # schedules of a kernel that are measured: those that the cost model prefers
-FIRST = 12  # of the first kernel, where time is limited: it tells how long one takes
-FEWEST = 4  # of the others
 LONG = 1 << 28   # operations of a call, beyond which dynamic dims are smaller: one of 64 images takes a second
 WORTH = 0.98     # of the time of the cost model's choice, below which another candidate takes its place
 WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
-GROUP = 4   # kernels that are compiled and measured together where time is limited
 LATE = 1.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
 LATE_PART = 0.03
 
@@ -70,10 +66,10 @@ class OutOfTime(BaseException):
 @dataclass(slots=True)
 class Result:
     """unit: what was counted in; timed: (key, winner, count) of every case; before: those of what was used before, by
-    key, and used: what that was; by: what measures it, as entries of a GPU say; model: those of the cost model's
-    choice, and chosen: what that is; left: how many cases the budget left out; skipped: instruction sets that this
-    processor lacks; beyond: kernels with a candidate whose call is longer than the counter counts; wrong: candidates
-    that differ from the reference, which is a bug of ours."""
+    key, and used: what that was; by: what measures it, as entries of a GPU say; counts: of all candidates, by their
+    names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left out;
+    skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is longer than the
+    counter counts; wrong: candidates that differ from the reference, which is a bug of ours."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -81,6 +77,7 @@ class Result:
     used: dict[str, str] = field(default_factory=dict)
     by: dict[str, str] = field(default_factory=dict)
     model: dict[str, float] = field(default_factory=dict)
+    counts: dict[str, dict[str, float]] = field(default_factory=dict)
     chosen: dict[str, str] = field(default_factory=dict)
     left: int = 0
     skipped: set[str] = field(default_factory=set)
@@ -127,7 +124,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
                 continue
-            legal = tuple(table.ranked(kernel, isa, tools.target)[:MOST])
+            legal = tuple(table.ranked(kernel, isa, tools.target)[:tune_pace.MOST])
             entry = known.get(key)
             named = _applies(entry, kernel, isa)
             legal = legal if named is None or named in legal else (*legal, named)
@@ -165,16 +162,14 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     todo.sort(key=lambda case: order.index(case.incumbent.isa))
     groups = [todo] if todo else []
     if budget is not None or bare(tools.target):   # whose memory is small
-        todo.sort(key=lambda case: (order.index(case.incumbent.isa), bool(case.kernel.dims), -case.operations))
-        # the first alone: so that a short time measures something
-        groups = [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))]
+        groups = tune_pace.groups(sorted(todo, key=lambda case: (order.index(case.incumbent.isa), -case.operations)))
     tell = Telling(say, len(todo), budget)
-    pace = _Pace(None if budget is None else time.monotonic() + budget)
+    pace = tune_pace.Pace(None if budget is None else time.monotonic() + budget)
     try:
         with limited(budget):
             for number, group in enumerate(groups):
                 rest = [case for later in groups[number:] for case in later]
-                with pace.taken(pace.fewer(group, rest)) as cases_now:
+                with pace.taken(pace.fewer(group, rest), result.counts) as cases_now:
                     _measure(cases_now, tools, rounds, result, tell)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
@@ -215,34 +210,6 @@ def limited(seconds: float | None) -> Iterator[None]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, before)
-
-
-@dataclass(slots=True)
-class _Pace:
-    """How many candidates there is time for. end: of the search; None: it has all the time; seconds: that so many
-    candidates took, compiled and measured."""
-
-    end: float | None
-    seconds: float = 0.0
-    candidates: int = 0
-
-    def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
-        """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
-        are of its instruction set."""
-        if self.end is None:
-            return list(group)
-        most = FIRST
-        if self.candidates:
-            alike = sum(case.incumbent.isa == group[0].incumbent.isa for case in rest)
-            most = int((self.end - time.monotonic()) / (self.seconds / self.candidates) / alike)
-        return [case.fewer(max(FEWEST, min(MOST, most))) for case in group]
-
-    @contextmanager
-    def taken(self, group: list[Case]) -> Iterator[list[Case]]:
-        begun = time.monotonic()
-        yield group
-        self.seconds += time.monotonic() - begun
-        self.candidates += sum(len(case.candidates) for case in group)
 
 
 @dataclass(slots=True)
@@ -340,6 +307,7 @@ class Reader:
             self.result.wrong.append(f"{name}: {self.key}: {why}")
         elif kind == "candidate":
             name, count, _ = rest.split(" ")
+            self.result.counts.setdefault(self.key, {})[name] = self.of(count)
             if name == self.result.used.get(self.key):
                 self.result.before[self.key] = self.of(count)
             if name == self.result.chosen.get(self.key):

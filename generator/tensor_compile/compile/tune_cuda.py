@@ -36,7 +36,8 @@ from .lock import Entry
 from .lock_cuda import key_of, named
 from .toolchain import Compiler
 from .tools import run_tool
-from .tune import GROUP, OutOfTime, Reader, Result, Say, Telling, alone, limited, run_harness, sizes
+from .tune import OutOfTime, Reader, Result, Say, Telling, alone, limited, run_harness, sizes
+from .tune_pace import GROUP
 
 MOST = 16                # shapes of a kernel that are measured: those that the cost model prefers
 TOLERANCE = 0.02         # of the largest element, where operands are rounded

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which candidates of which kernels there is time for, where a budget limits a search.
+
+Kernels of the same columns and terms are kin: they differ in their rows and in what follows the sums, and what is fast
+for one is mostly fast for the others. The first of its kin is measured with as many candidates as there is time for,
+the others with those that were best then.
+"""
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import field, replace
+from math import inf
+from typing import Hashable, Iterator, Mapping, Sequence
+
+from ..emit.access import Access
+from ..loops.contraction_schedule import parse, Schedule
+from ..records import dataclass
+from .harness import Case
+
+MOST = 24    # schedules of a kernel that are measured: those that the cost model prefers
+FIRST = 12   # of the first kernel: it tells how long one takes
+FEWEST = 4   # of the others
+LATER = 5    # of a kernel whose kin is measured
+GROUP = 4    # kernels that are compiled and measured together, twice as many of those
+MANY = 32    # rows from which on their number hardly decides about tiles
+
+
+def kin(case: Case) -> Hashable:
+    """Equal for kernels that are kin."""
+    access = Access.of(case.kernel)
+    rows = (access.rows * access.batches).evaluate(case.sizes)
+    return case.incumbent.isa, repr(case.kernel.product), str(access.columns), str(access.terms), min(rows, MANY)
+
+
+def groups(todo: Sequence[Case]) -> list[list[Case]]:
+    """What is compiled and measured together, in the order given but for this: of each instruction set, kernels of
+    known sizes before others, and of these the first of each kin before its others. The very first kernel is alone: so
+    that a short time measures something."""
+    sets = list(dict.fromkeys(case.incumbent.isa for case in todo))
+    seen: set[Hashable] = set()
+    parts: dict[tuple[int, bool, bool], list[Case]] = {}
+    for case in sorted(todo, key=lambda case: (sets.index(case.incumbent.isa), bool(case.kernel.dims))):
+        later = kin(case) in seen
+        seen.add(kin(case))
+        parts.setdefault((sets.index(case.incumbent.isa), bool(case.kernel.dims), later), []).append(case)
+    found: list[list[Case]] = []
+    for (_, _, later), cases in sorted(parts.items()):
+        if not found:
+            found, cases = [cases[:1]], cases[1:]
+        size = 2 * GROUP if later else GROUP
+        found += [cases[i:i + size] for i in range(0, len(cases), size)]
+    return found
+
+
+def spread(case: Case, most: int) -> Case:
+    """With so many of its candidates: for one half the best form of each tile, by the cost model, for the other those
+    that it prefers."""
+    first = {(c.mr, c.nr): c for c in reversed(case.candidates)}
+    tiles = [c for c in case.candidates if first[c.mr, c.nr] == c][:max(1, most // 2)]
+    return _only(case, [*tiles, *(c for c in case.candidates if c not in tiles)][:most])
+
+
+def _only(case: Case, kept: Sequence[Schedule]) -> Case:
+    """With these of its candidates, in the cost model's order, and the incumbent."""
+    return replace(case, candidates=tuple(c for c in case.candidates if c in kept or c == case.incumbent))
+
+
+def _form(schedule: Schedule | None) -> Hashable:
+    """The tile and how it is computed, without the sizes of blocks."""
+    assert schedule is not None, "the harness names what it was given"
+    return schedule.mr, schedule.nr, schedule.epilogue, schedule.packed_a, schedule.packed_b
+
+
+def like(case: Case, counts: Mapping[str, float]) -> Case:
+    """With the cost model's choice and the candidates that were best for its kin. counts: of these, by name."""
+    forms: dict[Hashable, float] = {}
+    for name, least in counts.items():
+        form = _form(parse(name))
+        forms[form] = min(least, forms.get(form, inf))
+
+    def count(c: Schedule) -> tuple[float, float]:
+        return forms.get(_form(c), inf), counts.get(c.name, inf)
+    best = sorted(case.candidates[1:], key=count)[:LATER - 1]
+    return _only(case, [case.candidates[0], *best])
+
+
+@dataclass(slots=True)
+class Pace:
+    """How many candidates there is time for. end: of the search; None: it has all the time; seconds: that so many
+    candidates took, compiled and measured; counts: of those of each kin."""
+
+    end: float | None
+    seconds: float = 0.0
+    candidates: int = 0
+    counts: dict[Hashable, Mapping[str, float]] = field(default_factory=dict)
+
+    def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
+        """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
+        are of its instruction set."""
+        if self.end is None:
+            return list(group)
+        alike = [kin(case) for case in rest if case.incumbent.isa == group[0].incumbent.isa]
+        new = max(1, len(set(alike) - self.counts.keys()))
+        most = FIRST
+        if self.candidates:
+            room = (self.end - time.monotonic()) / (self.seconds / self.candidates)
+            most = int((room - LATER * (len(alike) - new)) / new)
+        most = max(FEWEST, min(MOST, most))
+        return [like(case, self.counts[kin(case)]) if kin(case) in self.counts else spread(case, most)
+                for case in group]
+
+    @contextmanager
+    def taken(self, group: list[Case], counts: Mapping[str, Mapping[str, float]]) -> Iterator[list[Case]]:
+        """counts: of what was measured, by the names of cases, when the group is."""
+        begun = time.monotonic()
+        yield group
+        self.seconds += time.monotonic() - begun
+        self.candidates += sum(len(case.candidates) for case in group)
+        for case in group:
+            if counts.get(case.name):
+                self.counts.setdefault(kin(case), counts[case.name])
