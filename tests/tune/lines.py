@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -55,6 +56,8 @@ def main(folder: Path, everything: bool) -> None:
     others(replace(options, lock=str(folder / "others.lock")), of)
     same(options, kinds, everything, folder)
 
+    unplanned(options)
+    offered(options, kinds[0][0])
     wrong = {kind[0].key: Entry(kind[0].key, "sideways", 1.0, False, "c", "0") for kind in kinds}
     lock = options.lock_path
     locks.write(lock, wrong)
@@ -70,6 +73,28 @@ def main(folder: Path, everything: bool) -> None:
     locks.write(lock, wrong | {e.key: e for e in gone})
     equal(tune.unused([([], of.target)], lock, tune_model.used(of)), sorted(gone, key=lambda e: e.key),
           "--prune takes out what no build has")
+
+
+def unplanned(options: Options) -> None:
+    """A budget that ends before it is known what is to be measured."""
+    planned = tune_model.planned
+    tune_model.planned = lambda of: time.sleep(600)
+    request = tune_model.Request(False, True, 1, "time", (), (), None)
+    result = tune_model.search(options, request, tune_model.Clock(0.1), lambda line: None)
+    tune_model.planned = planned
+    equal((result.timed, result.left), ([], 1), "a budget ends planning, too")
+
+
+def offered(options: Options, decision: Decision) -> None:
+    """An order that another cost model would not offer is the lock's to decide."""
+    most, decisions.MOST_ORDERS = decisions.MOST_ORDERS, 0
+    lock = options.lock_path.parent / "offered.lock"
+    locks.write(lock, {decision.key: Entry(decision.key, decision.others[0], 1.0, False, "c", "0")})
+    own = replace(options, lock=str(lock))
+    of = tune_model.planned(own)
+    equal((decision.key in of.keys.tuning.orders, tune.unused([([], of.target)], lock, tune_model.used(of))),
+          (False, []), "--prune keeps what is used, offered or not")
+    decisions.MOST_ORDERS = most
 
 
 def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> None:

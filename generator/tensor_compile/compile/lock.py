@@ -145,7 +145,8 @@ class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
     needs a good entry), off (never read). small: where the lock does not decide, little code does. lines: orders and
     fusions need entries, too, where the lock has some; orders, fusions: what may be decided, where that is wanted;
-    stored: keys of fusions by entry, variant and buffer that is stored where they are not made."""
+    applied: keys of orders that the lock decides, whether the cost model would offer them or not; stored: keys of fusions
+    by entry, variant and buffer that is stored where they are not made."""
 
     mode: str
     path: Path
@@ -156,6 +157,7 @@ class Tuning:
     lines: bool = True
     wanted: bool = False
     orders: dict[str, Decision] = field(default_factory=dict)
+    applied: set[str] = field(default_factory=set)
     fusions: dict[str, Decision] = field(default_factory=dict)
     stored: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
@@ -210,6 +212,8 @@ class Tuning:
         found = next((c for c in group.choices if named and choice_name(c) == named.candidate), None)
         if named is not None and found is None:
             self.findings[key] = Finding("stale", key, f"there is no order {named.candidate}")
+        if found is not None:
+            self.applied.add(key)
         return found
 
     def offer(self, offers: list[Offer]) -> None:

@@ -67,9 +67,9 @@ class OutOfTime(BaseException):
 class Result:
     """unit: what was counted in; timed: (key, winner, count) of every case; before: those of what was used before, by
     key, and used: what that was; by: what measures it, as entries of a GPU say; counts: of all candidates, by their
-    names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left out;
-    skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is longer than the
-    counter counts; wrong: candidates that differ from the reference, which is a bug of ours."""
+    names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left
+    out, or more; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is
+    longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -155,24 +155,26 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     each are measured that the time is enough for all kernels. keep: whether the lock is written."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
-    todo = cases(kernels, tools, known, again)
-    result = Result(UNITS[tools.count], used={case.name: case.incumbent.name for case in todo},
-                    chosen={case.name: case.candidates[0].name for case in todo})
-    order = best_first(tools)
-    todo.sort(key=lambda case: order.index(case.incumbent.isa))
-    groups = [todo] if todo else []
-    if budget is not None or bare(tools.target):   # whose memory is small
-        groups = tune_pace.groups(sorted(todo, key=lambda case: (order.index(case.incumbent.isa), -case.operations)))
-    tell = Telling(say, len(todo), budget)
+    todo: list[Case] = []
+    result = Result(UNITS[tools.count])
     pace = tune_pace.Pace(None if budget is None else time.monotonic() + budget)
     try:
         with limited(budget):
+            order = best_first(tools)
+            todo = sorted(cases(kernels, tools, known, again), key=lambda case: order.index(case.incumbent.isa))
+            result.used |= {case.name: case.incumbent.name for case in todo}
+            result.chosen |= {case.name: case.candidates[0].name for case in todo}
+            groups = [todo] if todo else []
+            if budget is not None or bare(tools.target):   # whose memory is small
+                todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
+                groups = tune_pace.groups(todo)
+            tell = Telling(say, len(todo), budget)
             for number, group in enumerate(groups):
                 rest = [case for later in groups[number:] for case in later]
                 with pace.taken(pace.fewer(group, rest), result.counts) as cases_now:
                     _measure(cases_now, tools, rounds, result, tell)
     except OutOfTime:
-        result.left = len(todo) - len(result.timed)
+        result.left = len(todo) - len(result.timed) if todo else 1
     finally:
         if keep and result.timed:
             _keep(result, known, tools, lock)

@@ -96,7 +96,7 @@ def used(of: Planned) -> list[str]:
     """The keys of the lock that a build asks for, beside those of schedules."""
     tuning = of.keys.tuning
     splits = (key for key, _ in decisions.split_keys(of.plan, of.target.name))
-    return [*of.keys.found.values(), *tuning.orders, *tuning.fusions, *splits]
+    return [*of.keys.found.values(), *tuning.orders, *tuning.applied, *tuning.fusions, *splits]
 
 
 def search(options: Options, request: Request, clock: Clock, tell: Say) -> Result:
@@ -115,13 +115,15 @@ class _Search:
     tell: Say
 
     def run(self) -> Result:
-        of = planned(self.options)
-        if of.target.apart:
+        of = self.planned()
+        if of is not None and of.target.apart:
             return self.on_gpu(of)
-        if self.calls(of.target):
+        if of is not None and self.calls(of.target):
             for part in (self.forms, self.lines):
-                if not self.clock.over and part(of) and self.request.keep:
-                    of = planned(self.options)   # whose kernels may be others now
+                if of is not None and not self.clock.over and part(of) and self.request.keep:
+                    of = self.planned()   # whose kernels may be others now
+        if of is None:
+            return Result(left=1)   # or more: which kernels there are was not known in time
         shares = self.calls(of.target) and tune_lines.team(of.target) > 1
         with Progress() as progress:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
@@ -133,6 +135,14 @@ class _Search:
         if shares:
             self.splits(of)
         return result
+
+    def planned(self) -> Planned | None:
+        """What the build is now; None where there is no time for that."""
+        try:
+            with tune.limited(self.clock.left()):
+                return planned(self.options)
+        except OutOfTime:
+            return None
 
     def say(self, progress: Progress) -> Say:
         return partial(lambda model, line: progress.say(f"{model}: {line}"), self.options.shown)
@@ -184,9 +194,10 @@ class _Search:
         again = self.request.again
         while True:
             if more and self.request.keep:   # values that lie otherwise have other fusions, what is stored has more
-                if self.clock.over:
+                now = None if self.clock.over else self.planned()
+                if now is None:
                     return True
-                of = planned(self.options)
+                of = now
             more = self.fusions(of, again)
             changed, again = changed or more, False
             if not (more and self.request.keep):
@@ -201,12 +212,8 @@ class _Search:
 
     def splits(self, before: Planned) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
-        if self.clock.over:
-            return
-        try:
-            with tune.limited(self.clock.left()):
-                of = planned(self.options)
-        except OutOfTime:
+        of = None if self.clock.over else self.planned()
+        if of is None:
             return
         target = of.keys.tuning.target
         isa = (processor.best_only(self.options, target).isas or target.isas)[-1]
