@@ -66,36 +66,54 @@ static void *allocate(size_t bytes)
 
 static struct {
     const char *kernel;
-    int64_t begun, taken, best; /* nanoseconds; taken: in this call, of all iterations of a loop or blocks of a region */
+    int64_t best; /* nanoseconds */
 } steps[STEPS];
+
+typedef struct spent {
+    const char *kernel;
+    int64_t begun, taken; /* nanoseconds; taken: in this call, of all iterations of a loop or blocks of a region */
+} spent;
+
+static spent (*spent_by)[STEPS]; /* each thread */
 
 static void note(void *user, const char *name, const char *variant, const char *kernel, tc_index step, tc_index thread,
                  int begin)
 {
-    (void)user, (void)name, (void)variant, (void)thread;
+    (void)user, (void)name, (void)variant;
     if (step >= STEPS)
         return;
+    spent *const own = &spent_by[thread][step];
     if (begin) {
-        steps[step].kernel = kernel;
-        steps[step].begun = bench_now();
+        own->kernel = kernel;
+        own->begun = bench_now();
         return;
     }
-    steps[step].taken += bench_now() - steps[step].begun;
+    own->taken += bench_now() - own->begun;
 }
 
 static int profile(long calls)
 {
+    const tc_index threads = context.team.run ? context.team.threads : 1;
     int failed = 0;
-    context.profile = note;
-    for (long i = 0; i < calls && !failed; i++) {
-        for (int j = 0; j < STEPS; j++)
-            steps[j].taken = 0;
+    spent_by = calloc((size_t)threads, sizeof *spent_by);
+    context.profile = spent_by ? note : NULL;
+    for (long i = 0; i < calls && spent_by && !failed; i++) {
+        memset(spent_by, 0, (size_t)threads * sizeof *spent_by);
         failed = call();
-        for (int j = 0; j < STEPS; j++)
-            if (steps[j].taken && (steps[j].best == 0 || steps[j].taken < steps[j].best))
-                steps[j].best = steps[j].taken;
+        for (int j = 0; j < STEPS; j++) {
+            int64_t most = 0;
+            for (tc_index t = 0; t < threads; t++) {
+                const spent *const s = &spent_by[t][j];
+                most = s->taken > most ? s->taken : most;
+                if (s->kernel) /* there may be fewer tiles than threads */
+                    steps[j].kernel = s->kernel;
+            }
+            if (most && (steps[j].best == 0 || most < steps[j].best))
+                steps[j].best = most;
+        }
     }
     context.profile = NULL;
+    free(spent_by);
     for (int i = 0; i < STEPS && steps[i].kernel; i++)
         printf("%s=%" PRId64 "\t", steps[i].kernel, steps[i].best);
     puts("");

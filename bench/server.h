@@ -6,7 +6,8 @@
  *   run N      calls the model N times; answers the nanoseconds of all N together
  *   out F      makes one call, of a new state where there is one, and writes its output to the file F; answers "ok"
  *   outs F     the same, and writes output I to the file F.I
- *   profile N  calls it N times; answers KERNEL=NANOSECONDS of each step, tabs between; the fastest of N
+ *   profile N  calls it N times; answers KERNEL=NANOSECONDS of each step, tabs between: of the thread that took longest, the
+ *              fastest of N
  *   arena      answers the bytes of working memory of a call
  */
 #ifndef TC_BENCH_SERVER_H

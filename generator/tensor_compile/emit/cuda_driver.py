@@ -21,6 +21,7 @@ from .cwriter import string
 from .memory import buffer_bytes, is_check
 from .driver import Code, FunctionDriver, KernelTable, Source, driver_text
 from .steps import StepsWriter
+from .streams import Streams
 
 
 def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source], *, embed: bool = True) -> str:
@@ -113,6 +114,10 @@ class _Launches(StepsWriter):
             if b.kind == "output" or (b.kind == "state" and b.name in written):
                 self.put(f"tc_device_download(f, {super().pointer(b)}, {self.place(b)}, "
                          f"{self.function.c(buffer_bytes(b))});")
+
+    def streaming(self) -> dict[int, Streams]:
+        """None: launches follow each other, none waits."""
+        return {}
 
     def barrier(self) -> None:
         """Launches follow each other."""

@@ -42,9 +42,9 @@ class StepsWriter:
         self.depth = 1
         self.step = 0          # the next one's number
         self.checks = 0        # groups of checks so far
-        self.streams, self.streamed = "", 0    # the table of those that are fetched ahead; how many were
         self.within = False    # in tiles, whose kernels are one thread's each
         self.ahead = self.streaming() if self.piecewise else {}    # by the number of their step; those that are to come
+        self.read: list[str] = []    # what each of them reads, as arguments
         pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
         swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
@@ -60,7 +60,7 @@ class StepsWriter:
         for buffer, variable in self.moving.items():
             self.put(f"{self.address}{variable} = {self.temp(buffer)};")
         self.begin()
-        table = self.stream_table(name)
+        table = self.first_streams(name)
         self.items(self.program.steps)
         self.end()
         return "\n".join([*table, f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
@@ -68,29 +68,51 @@ class StepsWriter:
 
     # -- what is fetched ahead ----------------------------------------------------------------------------------
     def streaming(self) -> dict[int, Streams]:
-        """Steps outside of loops that read packed weights once."""
+        """Steps outside of loops that read large memory once."""
         found: dict[int, Streams] = {}
         number = 0
         for item in self.program.steps:
-            read = streams(item.kernel, self.function.plan.packed) if isinstance(item, Step) else None
+            read = streams(item, self.function.plan.packed)
             if read is not None and number:
                 found[number] = read
             number += len(list(leaves([item])))
         return found
 
-    def stream_table(self, name: str) -> list[str]:
-        """All streams, and the first step's as the first to be fetched."""
+    def first_streams(self, name: str) -> list[str]:
+        """All streams, and the first two steps' as those that are fetched. What is to stand before the function."""
         if not self.ahead:
             return []
-        self.streams = f"{name}_streams"
-        rows = [f"    {{{p.first}, {p.count}, {p.offset}, {p.bytes}}}," for s in self.ahead.values() for p in s.parts]
-        self.put(f"tc_ahead ahead = {self.next_streams(0)};")
-        return [f"static const tc_stream {self.streams}[] = {{", *rows, "};", ""]
+        rows: dict[str, list[str]] = {f"{name}_streams": [], "streams": []}
+        for step in self.ahead.values():
+            numbers = [part.numbers for part in step.parts]
+            table = f"{name}_streams" if all(e.is_const for row in numbers for e in row) else "streams"
+            made = [f"{{{', '.join(self.function.c(e) for e in row)}}}," for row in numbers]
+            at = len(rows[table])
+            if step.state is not None and made[0] in rows[table]:    # layers are alike
+                at = rows[table].index(made[0])
+            else:
+                rows[table] += made
+            base = "f->weights" if step.state is None else self.pointer(step.state)
+            self.read.append(f"{base}, {table} + {at}, {len(made)}, {self.function.c(step.panels)}")
+        if rows["streams"]:
+            self.put("const tc_stream streams[] = {", *("    " + row for row in rows["streams"]), "};")
+        self.put("tc_ahead ahead = {0};")
+        self.fetch_next(0)
+        self.fetch_next(1)
+        known = rows[f"{name}_streams"]
+        return [f"static const tc_stream {name}_streams[] = {{", *("    " + row for row in known), "};", ""] if known else []
 
-    def next_streams(self, at: int) -> str:
-        """Of the next streaming step, whose streams begin at number `at` of the table."""
-        step = next(iter(self.ahead.values()))
-        return f"tc_ahead_of(f, {self.streams} + {at}, {len(step.parts)}, {step.panels}, thread, threads)"
+    def fetch_next(self, step: int) -> None:
+        """From here on what step number `step` of those reads is fetched, too."""
+        what = self.read[step] if step < len(self.read) else "0, 0, 0, 0"
+        self.put(f"tc_ahead_then(&ahead, {what}, thread, threads);")
+
+    def behind(self, number: int) -> None:
+        """Behind the item whose first step has that number."""
+        if number in self.ahead:
+            del self.ahead[number]
+            if self.ahead:
+                self.fetch_next(len(self.read) - len(self.ahead) + 1)
 
     def begin(self) -> None:
         """Before all steps."""
@@ -105,6 +127,7 @@ class StepsWriter:
                 self.end_checks()
             elif isinstance(item, (Step, Tiles)) and item.barrier:
                 self.barrier()
+            number = self.step
             if isinstance(item, Step):
                 self.checks += is_check(item) and not (i and is_check(items[i - 1]))
                 self.call(item)
@@ -114,6 +137,8 @@ class StepsWriter:
                 self.tiles(item)
             else:
                 self.branch(item)
+            if self.depth == 1:
+                self.behind(number)
         if closes_checks(items, len(items)):
             self.end_checks()
 
@@ -253,10 +278,6 @@ class StepsWriter:
                      f"{self.function.c(b.elements)}, {self.function.c(kernel.bound)});")
         self.depth -= 1
         self.put("}")
-        if number in self.ahead:
-            self.streamed += len(self.ahead.pop(number).parts)
-            if self.ahead:
-                self.put(f"ahead = {self.next_streams(self.streamed)};")
 
     @property
     def piecewise(self) -> bool:

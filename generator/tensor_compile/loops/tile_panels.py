@@ -16,10 +16,11 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .kernel_interface import changed
 from .loop_ir import ContractionKernel, LoopNestKernel, Store, Tiles
 from .scalar_ir import Buffer, Load
-from .scalars import Rewriter, extent, rewritten
+from .scalars import Rewriter, domain_size, extent, rewritten
 from .tile_axes import Axis
 
-COLUMNS = 128     # of a tile
+COLUMNS = 64      # of a tile: packing waits for memory, multiplying does not, so they take turns soon
+OF_ONE_ROW = 128  # one row has as many sums in registers as it has vectors of columns
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,8 @@ def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Ti
     """The region. The buffer of the panels becomes that of a tile."""
     kernel, (n,), (b,) = p.kernel, p.kernel.n, p.kernel.b
     axes = tuple(Axis.of(names(), 1, extent(s)) for s in kernel.batch)
-    columns = Axis.of(names(), COLUMNS, extent(n))
+    one = domain_size(kernel.m) == 1
+    columns = Axis.of(names(), OF_ONE_ROW if one else COLUMNS, extent(n))
     at = b.index.index(sym(n) // kernel.b_panel)
     old = buffers[b.buffer]
     shape = tuple(wrap(1) if d < at else wrap(-(-columns.block // kernel.b_panel)) if d == at else size

@@ -342,54 +342,109 @@ static inline int tc_waits(const tc_frame *frame, unsigned phase)
 
 void tc_wait(tc_frame *frame, unsigned phase);
 
-/* Packed weights that a step reads panel by panel, each of them once: `count` panels of `bytes`, which are numbers `first` and up
- * of those that the team shares. offset: of the first one's, in the weights. */
+/* What a step reads once, of weights or of a state, in panels that its team shares: panel i of `count` is number `first` + i
+ * of those. A panel is `runs` runs of `bytes` neighbouring bytes, `between` from one to the next. Panels lie in groups of
+ * `across`, `apart` from one to the next, whose first runs end at most `reach` behind the group's begin; groups are `outer`
+ * apart. offset: of the first panel. */
 typedef struct tc_stream {
-    tc_index first, count;
-    uint64_t offset, bytes;
+    tc_index first, count, across, runs;
+    uint64_t offset, bytes, between, apart, reach, outer;
 } tc_stream;
 
-/* What a thread is going to read of the next such step and has not fetched yet: panels `first` to last-1 of the streams up to
- * `end`, of which the one before `stream` is under way. */
-typedef struct tc_ahead {
-    const unsigned char *weights, *at, *stop;
+/* A thread's part of such a step, panels `first` to last-1 of the streams up to `end`, of which the one before `stream` is
+ * under way. */
+typedef struct tc_ahead_step {
+    const unsigned char *base;
     const tc_stream *stream, *end;
     tc_index first, last;
-    uint64_t room; /* bytes that may still be fetched */
+} tc_ahead_step;
+
+/* What a thread is going to read of the next two such steps and has not fetched yet: of a run the bytes from `at` to before
+ * `stop`, `runs` more runs of its panel, panels from `panel` to before `last` of the stream, and what follows in the steps
+ * from number `step`. */
+typedef struct tc_ahead {
+    const unsigned char *at, *stop, *run;
+    const tc_stream *stream;
+    uint64_t bytes, room, fetched; /* of a run; that may still be fetched; that were, of the step under way */
+    tc_index runs, panel, last;
+    tc_ahead_step steps[2];
+    int step;
 } tc_ahead;
 
-/* Bytes that a thread fetches for a step: half of a small second cache. */
+/* Bytes that a thread fetches: half of a small second cache. */
 enum { TC_AHEAD = 1 << 19 };
 
-/* Thread `thread`'s part of a step of `panels` panels. */
-__attribute__((noinline, unused)) static tc_ahead tc_ahead_of(const tc_frame *frame, const tc_stream *streams,
-                                                              int count, tc_index panels, tc_index thread,
-                                                              tc_index threads)
+/* The first of the two steps has run or is running; the one behind the second has `panels` panels, of which thread `thread`
+ * reads its share. */
+__attribute__((noinline, unused)) static void tc_ahead_then(tc_ahead *ahead, const unsigned char *base,
+                                                            const tc_stream *streams, int count, tc_index panels,
+                                                            tc_index thread, tc_index threads)
 {
-    tc_ahead ahead = {frame->weights, 0, 0, streams, streams + count, 0, 0, TC_AHEAD};
-    tc_share(panels, thread, threads, &ahead.first, &ahead.last);
-    return ahead;
+    ahead->steps[0] = ahead->steps[1];
+    ahead->steps[1] = (tc_ahead_step){base, streams, streams + count, 0, 0};
+    tc_share(panels, thread, threads, &ahead->steps[1].first, &ahead->steps[1].last);
+    if (ahead->step == 1) {
+        ahead->step = 0;
+        ahead->room = TC_AHEAD - ahead->fetched;
+        return;
+    }
+    ahead->at = ahead->stop = 0;
+    ahead->runs = ahead->panel = ahead->last = 0;
+    ahead->room = TC_AHEAD;
+}
+
+/* Goes on to the next stream that the thread has panels of; 0: there is none. */
+static inline int tc_ahead_stream(tc_ahead *ahead)
+{
+    while (ahead->panel >= ahead->last) {
+        tc_ahead_step *const step = &ahead->steps[ahead->step];
+        if (step->stream != step->end) {
+            const tc_stream *const s = ahead->stream = step->stream++;
+            const tc_index first = step->first - s->first, last = step->last - s->first;
+            ahead->panel = first > 0 ? first : 0;
+            ahead->last = last < s->count ? last : s->count;
+        } else if (ahead->step == 0) {
+            ahead->step = 1;
+            ahead->fetched = 0;
+        } else {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Goes on to the next run; 0: there is none. */
+static inline int tc_ahead_run(tc_ahead *ahead)
+{
+    if (ahead->runs > 0) {
+        ahead->runs--;
+        ahead->run += ahead->stream->between;
+    } else {
+        if (!tc_ahead_stream(ahead))
+            return 0;
+        const tc_stream *const s = ahead->stream;
+        const uint64_t group = (uint64_t)(ahead->panel / s->across),
+                       at = (uint64_t)(ahead->panel % s->across) * s->apart;
+        ahead->run = ahead->steps[ahead->step].base + s->offset + group * s->outer + at;
+        ahead->bytes = s->reach - at < s->bytes ? s->reach - at : s->bytes;
+        ahead->runs = s->runs - 1;
+        ahead->panel++;
+    }
+    ahead->at = ahead->run;
+    ahead->stop = ahead->run + ahead->bytes;
+    return 1;
 }
 
 /* The next line that is to be fetched; NULL: there is none. */
 static inline const unsigned char *tc_ahead_next(tc_ahead *ahead)
 {
-    while (ahead->at == ahead->stop) {
-        if (ahead->stream == ahead->end)
-            return 0;
-        const tc_stream *const s = ahead->stream++;
-        const tc_index first = ahead->first - s->first, last = ahead->last - s->first;
-        const uint64_t begin = first > 0 ? (uint64_t)first : 0,
-                       stop = last < s->count ? (uint64_t)last : (uint64_t)s->count;
-        if (last <= 0 || begin >= stop)
-            continue;
-        ahead->at = ahead->weights + s->offset + begin * s->bytes;
-        ahead->stop = ahead->weights + s->offset + stop * s->bytes;
-    }
+    if (ahead->at == ahead->stop && !tc_ahead_run(ahead))
+        return 0;
     const uint64_t left = (uint64_t)(ahead->stop - ahead->at), line = left < 64 ? left : 64;
     if (ahead->room < line)
         return 0;
     ahead->room -= line;
+    ahead->fetched += line;
     ahead->at += line;
     return ahead->at - line;
 }
