@@ -86,20 +86,21 @@ static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
 }
 /* The divisor is the same in a loop, so its reciprocal is there: multiply-adds take less than half of the divider's time.
- * With the reciprocal r rounded to nearest and a quotient q next to x / y, q + (x - q y) r is the quotient rounded to
- * nearest (Markstein, 1990), where nothing leaves the normal numbers: other lanes than zeros must be within 2^-60 and 2^60. */
+ * With the reciprocal r rounded to nearest and a quotient q within a last place of x / y, q + (x - q y) r is the quotient
+ * rounded to nearest (Markstein, 1990), where nothing leaves the normal numbers: other lanes than zeros must be within
+ * 2^-60 and 2^60. Such a q is x r plus x times what rounding took from r. */
 #define TCQ_DIV_BY
 static TC_INLINE tcq_f32 tcq_div_by_f32(tcq_f32 x, float y) {
-    const __m512 by = _mm512_set1_ps(y), r = _mm512_set1_ps(1.0f / y);
+    const float inverse = 1.0f / y, rest = __builtin_fmaf(-inverse, y, 1.0f) * inverse;
+    const __m512 by = _mm512_set1_ps(y), r = _mm512_set1_ps(inverse);
     const __m512i bits = _mm512_castps_si512(x), above = _mm512_sub_epi32(bits, _mm512_set1_epi32(0x21800000));
     const __mmask16 some = _mm512_test_epi32_mask(bits, bits);
     const __mmask16 beyond = _mm512_mask_cmpgt_epu32_mask(some, above, _mm512_set1_epi32(0x3c000000));
     const __mmask16 all = y >= 0x1p-60f && y <= 0x1p60f ? 0 : 0xffff;
     if (__builtin_expect(beyond | all, 0))
         return tcq_div_f32(x, by);
-    const __m512 first = _mm512_mul_ps(x, r);
-    const __m512 second = _mm512_fmadd_ps(_mm512_fnmadd_ps(first, by, x), r, first);
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(second, by, x), r, second);
+    const __m512 q = _mm512_fmadd_ps(x, r, _mm512_mul_ps(x, _mm512_set1_ps(rest)));
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, by, x), r, q);
 }
 static TC_INLINE tcq_f32 tcq_fma_f32(tcq_f32 x, tcq_f32 y, tcq_f32 z) {
     return _mm512_fmadd_ps(x, y, z);

@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import convolution, dim, heads, matmul, padded, predicated, sums, typed, window
+from cases import causal, convolution, dim, heads, matmul, padded, predicated, sums, typed, window
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -124,6 +124,11 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
+        if tile.dtype == "f32" and (everything or i % 3 == 1):   # a mask true in a whole tile, in a part, nowhere
+            masked = causal(2 * tile.rows + 1, 3 * tile.columns + 20, 7, tile.columns + tile.rows, i % 2 == 0)
+            own = schedules(tile, target)[0]
+            if table.refusal(masked, own) is None:
+                out.append(Case("a causal mask", masked, {}, (own,), own))
         if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
             edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)
             copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)

@@ -68,12 +68,13 @@ def predicated(m: Size, n: Size, k: Size, given: bool = True) -> ContractionKern
     return replace(kernel, params=(*kernel.params[:2], p, *kernel.params[2:]), where=where)
 
 
-def causal(m: Size, n: Size, k: Size) -> ContractionKernel:
-    """out[m, n] = the sum of a[m, k] * b[k, n] where n <= m + 3, -inf elsewhere."""
+def causal(m: Size, n: Size, k: Size, beyond: int = 3, scaled: bool = False) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, k] * b[k, n] (, an eighth of it) where n <= m + beyond, -inf elsewhere."""
     kernel = matmul(m, n, k, bias=False)
     (store,) = kernel.stores
-    there = Apply("le", "bool", (IndexValue("i32", sym(kernel.n[0])), IndexValue("i32", sym(kernel.m[0]) + 3)))
-    value = Apply("select", "f32", (there, store.value, Const("f32", 0xff800000)))
+    there = Apply("le", "bool", (IndexValue("i32", sym(kernel.n[0])), IndexValue("i32", sym(kernel.m[0]) + beyond)))
+    part = Apply("mul", "f32", (store.value, Const("f32", 0x3e000000))) if scaled else store.value
+    value = Apply("select", "f32", (there, part, Const("f32", 0xff800000)))
     return replace(kernel, stores=(replace(store, value=value),))
 
 

@@ -4,13 +4,15 @@ sums."""
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
 from ..graph.table import code_of
-from ..loops.loop_ir import ContractionKernel
-from ..loops.scalar_ir import Acc, Apply, Scalar
-from ..loops.scalars import loads, symbols_of
+from ..loops.loop_ir import ContractionKernel, Store
+from ..loops.masks import conjuncts, holds_where
+from ..loops.scalar_ir import Acc, Apply, Const, Scalar
+from ..loops.scalars import loads, Rewriter, symbols_of
 from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .access import Access
@@ -19,6 +21,7 @@ from .index import c_index
 from .quantized import ROUNDED, largest, quantized
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
+_ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 LINE = 64                 # bytes of a line of the caches
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
@@ -54,9 +57,9 @@ class Epilogue:
         return [f"acc{s}" for s in range(self.access.sums)]
 
     def finishes(self, pieces: int) -> list[dict[str, str]]:
-        """The functions `finish` and, where the last columns are no whole panel, `finish_partial`. pieces: times that
-        one is expanded in a tile."""
-        out = self.again()
+        """The functions `finish`, where a mask may be true in a whole tile `finish_unmasked`, and, where the last columns
+        are no whole panel, `finish_partial`. pieces: times that one is expanded in a tile."""
+        out = self.again() + self.finish_unmasked()
         work = sum(_work(s.value) for s in self.kernel.stores)
         inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else \
             "inline __attribute__((always_inline))"
@@ -75,6 +78,45 @@ class Epilogue:
                         "body": "\n".join([*self.repair(lanes or "16"), *body]),
                         "parameters": ", ".join([*accs, *(("tc_index lanes",) if lanes else ())])})
         return out
+
+    # -- masks ------------------------------------------------------------------------------------------------------
+    def unmasked(self, columns: int) -> str:
+        """Whether a mask, causality say, is true at all points of a tile of so many columns: C text; "" where results do
+        not depend on a mask, or it does not grow with rows and shrink with columns."""
+        kernel = self.kernel
+        mask = self.mask()
+        if not mask:
+            return ""
+        last = {**self.names, kernel.m[0]: "t->row", kernel.n[0]: f"(j + {columns - 1})"}
+        return " && ".join(f"{c_index(e, last)} >= 0" for e in mask)
+
+    def mask(self) -> list[Expr]:
+        """What is >= 0 where the mask is true; nothing where there is no such mask."""
+        kernel = self.kernel
+        if len(kernel.stores) != 1 or kernel.where is not None or not (self.vector and self.wide) \
+                or not len(kernel.m) == len(kernel.n) == self.access.sums == 1 or self.access.product.sum != "f32":
+            return []
+        value = kernel.stores[0].value
+        if not isinstance(value, Apply) or value.op != "select":
+            return []
+        mask = [e for e in map(holds_where, conjuncts(value.args[0])) if e is not None]
+        down, across = ([e.coefficient(s) for e in mask] for s in (kernel.m[0], kernel.n[0]))
+        known = len(mask) == len(conjuncts(value.args[0])) and all(c in (0, 1) for c in down) \
+            and all(c in (-1, 0) for c in across)
+        return mask if known else []
+
+    def finish_unmasked(self) -> list[dict[str, str]]:
+        """16 columns of a row where the mask is true, of sums to which no zero was added yet."""
+        if not self.mask():
+            return []
+        (store,) = self.kernel.stores
+        assert isinstance(store.value, Apply)
+        value = Rewriter(leaf=_with_zero)(store.value.args[1])
+        used = {s for e in store.index for s in e.symbols()} | symbols_of(value)
+        body = [*self.declared("j", used),
+                *statements(self.kernel, self.names, 16, None, self.accs, (replace(store, value=value),))]
+        return [{"name": f"{self.own}finish_unmasked", "inline": "inline __attribute__((always_inline))",
+                 "parameters": f"tcv_f32 {self.accs[0]}", "body": "\n".join(body)}]
 
     # -- bytes ------------------------------------------------------------------------------------------------------
     def four(self, vectors: str) -> "Four | None":
@@ -214,11 +256,12 @@ def names_of(kernel: ContractionKernel) -> dict[Sym, str]:
 
 
 def statements(kernel: ContractionKernel, names: Mapping[Sym, str], width: int, lanes: str | None,
-               accs: list[str]) -> list[str]:
-    """The stores of the epilogue at one point, or at 16 columns of which the first `lanes` exist."""
+               accs: list[str], stores: tuple[Store, ...] | None = None) -> list[str]:
+    """The stores of the epilogue (others in their place) at one point, or at 16 columns of which the first `lanes`
+    exist."""
     emitter = _emitter(kernel, names, width, lanes, accs)
     emitter.steady = width > 1    # columns start at panels
-    emitter.stores(kernel.stores)
+    emitter.stores(kernel.stores if stores is None else stores)
     return emitter.lines
 
 
@@ -249,6 +292,16 @@ def decode(flat: str, prefix: str, sizes: list[str]) -> list[str]:
 
 def indented(lines: list[str]) -> list[str]:
     return [f"    {line}" for line in lines]
+
+
+def _with_zero(s: Scalar) -> Scalar | None:
+    """A sum plus +0, which makes a sum of negative zeros +0; times a positive number in one operation."""
+    if isinstance(s, Acc):
+        return Apply("add", "f32", (s, _ZERO))
+    if isinstance(s, Apply) and s.op == "mul" and isinstance(s.args[0], Acc) and isinstance(s.args[1], Const) \
+            and 0 < s.args[1].bits < _INFINITY:
+        return Apply("fma", "f32", (*s.args, _ZERO))
+    return None
 
 
 def _work(value: Scalar) -> int:

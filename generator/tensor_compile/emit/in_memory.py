@@ -328,7 +328,9 @@ class _Emitter:
             "if_inside": " && t->inside" if access.bounds else "",
         }
         if schedule.epilogue == "registers":
-            name, text = own_tile(kernel, schedule, self.names, self.own)
+            columns = own_columns(access, schedule)
+            unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
+            name, text = own_tile(kernel, schedule, self.names, self.own, unmasked=unmasked)
             edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True) if alone else ("", "")
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}

@@ -31,6 +31,7 @@ class _Row:
     offset: str
     finish: list[str]
     exists: str
+    unmasked: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +61,9 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
 
 
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
-             edge: bool = False) -> tuple[str, str]:
-    """The name of the function, and its text. edge: the tile of positions some of which do not exist."""
+             edge: bool = False, unmasked: str = "") -> tuple[str, str]:
+    """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
+    the epilogue need not ask a mask (Epilogue.unmasked)."""
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
@@ -82,6 +84,12 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         """Every accumulator of a point, from where the sums of a tile wait for each other."""
         return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if vector else f"held[{s}][{at}]"
                          for s in range(access.sums))
+
+    def finish_unmasked(r: int) -> list[str]:
+        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
+                  for first in range(0, regs, per_piece)]
+        return [f"{own}finish_unmasked(q, sizes, &here, {r}, j + {16 * i}, tct_join({parts}));"
+                for i, parts in enumerate(joined)] if unmasked else []
 
     def finish(r: int) -> list[str]:
         if not vector:
@@ -113,7 +121,10 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "b_offset": text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}), "lanes": lanes,
         "edge": edge,
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
-        "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "") for r in range(rows)],
+        "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "", finish_unmasked(r))
+                     for r in range(rows)],
+        "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
+        "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
         "reg_list": [_Reg(v, f"b_k + ({text(access.b_piece * (v // per_piece) + v % per_piece * lanes)})")
                      for v in range(regs)],
         "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],
