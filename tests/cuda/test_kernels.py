@@ -178,6 +178,12 @@ def lines_of_terms() -> list[Case]:
            Case("1 row, side by side", forms.siblings(1, 600, (24, 16, 5), 1), {}),
            Case("1 row, pairs of columns", with_others(forms.matmul(1, 64, 2056, panel=1, residual=True), 16), {}),
            Case("3 rows, pairs of columns", with_others(forms.matmul(3, 40, 136, panel=1), 4), {}),
+           Case("3 rows, terms of a column parted",
+                replace(forms.matmul(3, 41, 1000, panel=1, residual=True), shape=FewRows(3, 1000, 8, 8, 3, 3, parted=4)), {}),
+           Case("2 rows, two sums parted",
+                replace(forms.sums(2, 40, 520, 2, 1), shape=FewRows(2, 520, 4, 4, 6, 6, parted=2)), {}),
+           Case("1 row, more warps than terms", replace(forms.matmul(1, 9, 136, panel=1),
+                                                        shape=FewRows(1, 136, 8, 8, 3, 3, parted=8)), {}),
            Case("1 row, pairs side by side", grouped("siblings", tuple(
                with_others(part, 8) if i < 2 else part for i, part in
                enumerate(forms.siblings(1, 264, (96, 32, 21), 1).contractions))), {})]
@@ -219,7 +225,7 @@ def lines_of_terms() -> list[Case]:
         for i, case in enumerate(cases):
             dtype = schedule_cuda.NARROW[i % 2]
             units, kernel = Units(dtype, True), halved(case.kernel, dtype, "c" if form == "bulk copies" else "bc"[i % 2])
-            if form == "few rows":
+            if form == "few rows" and not kernel.shape:
                 few = [s for s in schedule_cuda.shapes(kernel, units) if isinstance(s, FewRows)]
                 kernel = replace(kernel, shape=few[i % len(few)])
             out.append(replace(case, kernel=kernel, name=f"{form}: {case.name}, {dtype}", units=units,

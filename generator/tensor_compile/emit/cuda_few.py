@@ -53,6 +53,8 @@ def emit_few(kernel: ContractionKernel | GroupedContractionKernel, symbol: str, 
     return expand_file("cuda/contraction_few.cu.in", {
         **kernel_texts(kernel, symbol, parts, rows.used if rows else frozenset()),
         "rows": tile.rows, "warps": tile.warps, "threads": tile.threads,
+        "columns": tile.columns, "parted": tile.parted > 1, "sharing": tile.parted,
+        "there": f"row < m_size && column < n_size && warp % {tile.parted} == 0" if tile.parted > 1 else "row < m_size",
         "ahead": tile.ahead, "together": tile.together, "narrow": dtype, "prepared": rows is not None,
         "constants": "\n".join(rows.early) if rows else ""})
 
@@ -86,7 +88,7 @@ class _Part(Part):
         return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
                 "epilogue": "\n".join(epilogue), "loaded": "\n".join(loaded), "column": self.column(),
                 "declared": "\n".join(f"{C_TYPE[n.dtype]} {name} = 0;" for n, name in kept.items()),
-                "sum_count": len(operands), "paired": bool(self.half), "half_warps": self.tile.warps // 2}
+                "sum_count": len(operands), "paired": bool(self.half), "ragged": not self.half and self.tile.parted == 1, "half_warps": self.tile.warps // 2}
 
     def loaded(self) -> tuple[list[str], dict[Scalar, str]]:
         """Statements that bring what a point needs besides its sums, while its terms are multiplied, and where that is
@@ -104,7 +106,7 @@ class _Part(Part):
     def column(self) -> str:
         """Of a warp in a tile: where columns are pairs, the warps of a block's second half have the other ones."""
         if not self.half:
-            return "tile * WARPS + warp"
+            return "tile * WARPS + warp" if self.tile.parted == 1 else f"tile * COLUMNS + warp / {self.tile.parted}"
         own = self.tile.warps // 2
         tiles = self.half // own
         return f"tile / {tiles} * {2 * self.half} + tile % {tiles} * {own} + warp % {own} + warp / {own} * {self.half}"

@@ -3,6 +3,7 @@
 has a column of it and nothing is brought to shared memory but the rows."""
 from __future__ import annotations
 
+from dataclasses import replace
 
 from ..records import dataclass
 from ..symbolic import divisor_of, product
@@ -24,8 +25,8 @@ FORMS = ((8, 8, 3, 3), (4, 8, 6, 6), (4, 4, 8, 8), (8, 8, 3, 2), (4, 8, 6, 4), (
 @dataclass(frozen=True, slots=True)
 class FewRows:
     """rows: of the contraction; terms: in whole vectors; ahead: vectors of a thread and operand that are on their way;
-    warps: of a block, each with a column; together: blocks of a multiprocessor that registers are left for; at_once:
-    that one launch has."""
+    warps: of a block, `parted` of which share a column's terms; together: blocks of a multiprocessor that registers are
+    left for; at_once: that one launch has."""
 
     rows: int
     terms: int
@@ -33,6 +34,12 @@ class FewRows:
     warps: int
     together: int
     at_once: int
+    parted: int = 1
+
+    @property
+    def columns(self) -> int:
+        """That a block has at a time."""
+        return self.warps // self.parted
 
     @property
     def threads(self) -> int:
@@ -61,8 +68,23 @@ def few_rows(kernel: ContractionKernel | GroupedContractionKernel, dtype: str) -
         rows, terms, sums = max(rows, m.value), max(terms, -(-k.value // 8) * 8), max(sums, len(own))
     if 2 * rows * terms > MOST_BYTES or sums > MOST_SUMS:
         return []
-    return [FewRows(rows, terms, ahead if sums == 1 else ahead // 2, warps, together, at_once)
-            for warps, ahead, together, at_once in FORMS]
+    made = (FewRows(rows, terms, ahead if sums == 1 else ahead // 2, warps, together, at_once)
+            for warps, ahead, together, at_once in FORMS)
+    return [replace(tile, parted=parted(kernel, tile)) for tile in made]
+
+
+def parted(kernel: ContractionKernel | GroupedContractionKernel, tile: FewRows) -> int:
+    """Warps that share a column's terms: as many as have all of their terms on the way at once, where blocks with a
+    column a warp are fewer than a launch has."""
+    (*others, part), at_once = kernel.contractions, tile.ahead * 32 * 8
+    if others or half_of({b.name: b for b in kernel.params}, part):
+        return 1
+    columns, found = product(extent(s) for s in part.n), 1
+    if not columns.is_const or -(-columns.value // tile.warps) >= tile.most_blocks:
+        return 1
+    while 2 * found <= tile.warps and found * at_once < tile.terms:
+        found *= 2
+    return found
 
 
 def lines_of_terms(buffers: dict[str, Buffer], part: ContractionKernel, load: Load, dtype: str) -> bool:

@@ -181,7 +181,7 @@ def launch(kernel: Kernel, plain: bool = False, units: Units = EXACT) -> Launch:
             return Launch(ONE, 1, 1)
         if isinstance(shape, FewRows):
             columns = (product(extent(s) for s in part.n) for part in kernel.contractions)
-            return Launch(sum(((n + shape.warps - 1) // shape.warps for n in columns), ZERO), 1, shape.threads,
+            return Launch(sum(((n + shape.columns - 1) // shape.columns for n in columns), ZERO), 1, shape.threads,
                           shared=shape.shared, at_most=shape.most_blocks)
         return tiled(kernel, shape)
     assert not isinstance(kernel, ExternKernel), "a GPU cannot call it"
@@ -374,7 +374,8 @@ def shape_name(shape: Shape) -> str:
     if isinstance(shape, LibraryAlgorithm):
         return shape.name
     if isinstance(shape, FewRows):
-        return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}_b{shape.together}_l{shape.at_once}"
+        return f"few_{shape.rows}x{shape.terms}_w{shape.warps}_a{shape.ahead}_b{shape.together}_l{shape.at_once}" \
+               + f"_p{shape.parted}" * (shape.parted > 1)
     if isinstance(shape, RowShape):
         return f"row_t{shape.threads}"
     if isinstance(shape, AttentionTile):
