@@ -56,7 +56,7 @@ def main(folder: Path, everything: bool) -> None:
     others(replace(options, lock=str(folder / "others.lock")), of)
     same(options, kinds, everything, folder)
 
-    unplanned(options)
+    unplanned(options, of)
     offered(options, kinds[0][0])
     wrong = {kind[0].key: Entry(kind[0].key, "sideways", 1.0, False, "c", "0") for kind in kinds}
     lock = options.lock_path
@@ -75,7 +75,7 @@ def main(folder: Path, everything: bool) -> None:
           "--prune takes out what no build has")
 
 
-def unplanned(options: Options) -> None:
+def unplanned(options: Options, of: tune_model.Planned) -> None:
     """A budget that ends before it is known what is to be measured."""
     planned = tune_model.planned
     tune_model.planned = lambda of: time.sleep(600)
@@ -83,6 +83,9 @@ def unplanned(options: Options) -> None:
     result = tune_model.search(options, request, tune_model.Clock(0.1), lambda line: None)
     tune_model.planned = planned
     equal((result.timed, result.left), ([], 1), "a budget ends planning, too")
+    search = tune_model._Search(options, request, tune_model.Clock(60.0), print, formed=40.0)
+    kind = tune_lines.Kind("fusions", [Decision("key", "fused", ("stored",))], None)
+    equal((search.kind(of, kind, 0.5, False), search.waiting), (False, True), "what would not end in time waits")
 
 
 def offered(options: Options, decision: Decision) -> None:
@@ -197,11 +200,12 @@ def tried(kinds: list[list[Decision]], everything: bool) -> list[dict[str, str]]
 
 def decided() -> None:
     """Who wins: 3 % and five turns of six; what is decided together, together."""
-    def won(used: list[float], tried: list[float]) -> str:
-        search = tune_lines.Search({"k": "usual"})
+    def won(used: list[float], tried: list[float], *measured: str) -> str:
+        search = tune_lines.Search({"k": "usual"}, frozenset(measured))
         search.found["k"]["bands4"] = used, tried
         return search.won("k").won[0]
     equal(won([10.0] * 6, [9.0] * 6), "bands4", "what is faster in every turn")
+    equal(won([10.0] * 6, [9.5] * 6, "k"), "usual", "5 % are not, where an earlier run measured")
     equal(won([10.0] * 6, [9.8] * 6), "usual", "2 % are not worth it")
     equal(won([10.0] * 6, [9.0, 9.0, 11.0, 11.0, 9.0, 9.0]), "usual", "what is slower in two turns may be chance")
     equal([decisions.bands_of(name) for name in ("usual", "bands4", "bands0", "rows")], [0, 4, None, None],

@@ -33,12 +33,14 @@ def names() -> None:
 
 def decisions() -> None:
     """us by form; the core takes 4 threads by itself."""
-    def won(used: VariantForm, **us: float) -> tuple[str, str]:
+    def won(used: VariantForm, worth: float = tune_variants.WORTH, **us: float) -> tuple[str, str]:
         found = tune_variants._Times({form: t for name, t in us.items() if (form := parse(name)) is not None}, 4)
-        timed = tune_variants._decide("key", used, found)
+        timed = tune_variants._decide("key", used, found, worth)
         return timed.used[0], timed.won[0]
     usual = VariantForm()
     equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.9), ("regions", "regions"), "2 % are not worth it")
+    equal(won(usual, tune_variants.WORTH_MEASURED, regions_t4=5.0, kernels_t4=4.75), ("regions", "regions"),
+          "5 % are not, where an earlier run measured")
     equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.0), ("regions", "kernels"), "20 % are")
     equal(won(usual, regions_t1=4.0, regions_t4=5.0, kernels_t4=6.0), ("regions", "regions_t1"), "fewer threads")
     equal(won(VariantForm(False, 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")

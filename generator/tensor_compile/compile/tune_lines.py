@@ -35,6 +35,7 @@ LOST = 1         # of them that a choice may lose and still take the place of wh
 CALLS = 12       # of a turn, at most
 SLOWER = 1.005   # times what is used: whole calls with what won may take as long
 WORTH = 0.97     # of the time of what is used, below which another choice takes its place
+WORTH_MEASURED = 0.94   # the same where an earlier run chose it
 
 # of an entry, a variant's name and a kernel: the decisions that it follows
 KeysOf = Callable[[str, str, Step], Iterable[str]]
@@ -53,9 +54,11 @@ class Kind:
 @dataclass(slots=True)
 class Search:
     """What is known so far. found: of a decision, microseconds in each turn of what is used and of another choice, by
-    that choice; called: of a call of what is used, and of what won; proved: that was measured, or nothing won."""
+    that choice; measured: decisions that an earlier run measured; called: of a call of what is used, and of what won;
+    proved: that was measured, or nothing won."""
 
     used: dict[str, str]
+    measured: frozenset[str] = frozenset()
     found: dict[str, dict[str, tuple[list[float], list[float]]]] = field(default_factory=lambda: defaultdict(dict))
     called: tuple[float, float] | None = None
     proved: bool = False
@@ -63,12 +66,13 @@ class Search:
     def won(self, key: str) -> Timed:
         """The choice that is best of those that are better than what is used by more than chance."""
         best = Timed(key, (self.used[key], 0.0), (self.used[key], 0.0))
+        worth = WORTH_MEASURED if key in self.measured else WORTH
         for name, (used, tried) in self.found[key].items():
             was, now = min(used), min(tried)
             lost = sum(b >= a for a, b in zip(used, tried))
             if not best.used[1]:
                 best = Timed(key, (self.used[key], was), (self.used[key], was))
-            if now < WORTH * was and lost <= LOST and now / was < best.won[1] / best.used[1]:
+            if now < worth * was and lost <= LOST and now / was < best.won[1] / best.used[1]:
                 best = Timed(key, (self.used[key], was), (name, now))
         return best
 
@@ -106,8 +110,9 @@ def tune(options: Options, kind: Kind, target: Target, compiler: Compiler, again
     lock, name_of_compiler = options.lock_path, f"{compiler.kind} {compiler.version}"
     known = locks.read(lock)
     left = todo(kind, known, name_of_compiler, again)
+    missing = {d.key for d in todo(kind, known, name_of_compiler, False)}
     search = Search({d.key: known[d.key].candidate if d.key in known and known[d.key].candidate in d.others else d.usual
-                     for d in left})
+                     for d in left}, frozenset(d.key for d in left if d.key not in missing))
     done: list[str] = []
     ended = True
     try:

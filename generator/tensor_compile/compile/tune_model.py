@@ -34,6 +34,7 @@ FORMS, LINES = 1 / 3, 1 / 4    # of what is left of the time, that they may take
 SPLITS = 1 / 5                 # what splits have at least
 WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
+TRIALS = 2     # times what forms take, two builds that are timed: what decisions take at least, which are proved, too
 
 Say = Callable[[str], None]
 
@@ -113,6 +114,9 @@ class _Search:
     request: Request
     clock: Clock
     tell: Say
+    formed: float = 0.0   # seconds that forms took
+    share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
+    waiting: bool = False   # one of them had too little
 
     def run(self) -> Result:
         of = self.planned()
@@ -134,6 +138,9 @@ class _Search:
                                self.request.keep)
         if shares:
             self.splits(of)
+        if self.waiting and not self.clock.over and (now := self.planned()) is not None:
+            self.share = 1
+            self.lines(now)   # where kernels are others then, they are the next run's
         return result
 
     def planned(self) -> Planned | None:
@@ -172,7 +179,7 @@ class _Search:
 
     def forms(self, of: Planned) -> bool:
         """How the kernels of variants run together. Whether forms may be others now."""
-        measured = False
+        measured, begun = False, time.monotonic()
         try:
             with Progress() as progress, tune.limited(self.clock.left(FORMS)):
                 for timed in tune_variants.tune(self.options, of.plan, of.keys, of.compiler, self.request.again,
@@ -183,13 +190,14 @@ class _Search:
         except OutOfTime:
             self.tell("how kernels run together was not measured to the end: the next run goes on")
             measured = True
+        self.formed = time.monotonic() - begun
         return measured
 
     def lines(self, of: Planned) -> bool:
         """Orders and fusion. Whether any is another one now."""
         if not self.options.tunes_lines:
             return False
-        more = changed = self.kind(of, Kind("orders", list(of.keys.tuning.orders.values()), None), LINES / 2,
+        more = changed = self.kind(of, Kind("orders", list(of.keys.tuning.orders.values()), None), self.share,
                                    self.request.again)
         again = self.request.again
         while True:
@@ -208,7 +216,7 @@ class _Search:
 
         def stores(entry: str, variant: str, step: Step) -> Iterator[str]:
             return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
-        return self.kind(of, Kind("fusions", list(of.keys.tuning.fusions.values()), stores), LINES / 2, again)
+        return self.kind(of, Kind("fusions", list(of.keys.tuning.fusions.values()), stores), self.share, again)
 
     def splits(self, before: Planned) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
@@ -237,12 +245,19 @@ class _Search:
 
     def kind(self, of: Planned, kind: Kind, part: float, again: bool) -> bool:
         """Whether any decision is another one now. again: those with a good line are measured, too."""
-        if self.clock.over:
+        room = self.clock.left(part)
+        if self.clock.over or not kind.decisions:
             return False
-        with Progress() as progress, tune.limited(self.clock.left(part)):
+        if room is not None and room < TRIALS * self.formed:
+            if part == 1:
+                self.tell(f"{kind.name} are left for the next run")
+            self.waiting |= kind.name != "splits"
+            return False
+        with Progress() as progress, tune.limited(room):
             found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, again, progress,
                                     self.request.keep)
             progress.say("")
+        self.waiting |= kind.name != "splits" and not found.ended
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
             if timed.won[0] != timed.used[0]:
                 self.tell(line(timed))

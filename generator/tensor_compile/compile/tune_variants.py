@@ -30,6 +30,7 @@ from .tune import alone
 TURNS = 3          # of every form
 TURN = 60          # milliseconds of calls in one
 WORTH = 0.97       # of the time of the form that was used, below which another one takes its place
+WORTH_MEASURED = 0.94   # the same where an earlier run chose it
 WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD
 
 
@@ -73,7 +74,7 @@ def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, agai
     for name, found in _measured(options, todo, target, progress):
         key = keys.found[name]
         used = parse(known[key].candidate) if key in known else None
-        timed = _decide(key, used or VariantForm(), found)
+        timed = _decide(key, used or VariantForm(), found, WORTH_MEASURED if fresh(key) else WORTH)
         if keep:
             known[key] = Entry(key, *timed.won, False, name_of_compiler, templates)
             locks.write(lock, known)
@@ -88,7 +89,7 @@ class _Times:
     usual: int
 
 
-def _decide(key: str, used: VariantForm, found: _Times) -> Timed:
+def _decide(key: str, used: VariantForm, found: _Times, worth: float = WORTH) -> Timed:
     def exact(form: VariantForm) -> VariantForm:
         return VariantForm(form.regions, form.threads or found.usual)
 
@@ -96,7 +97,7 @@ def _decide(key: str, used: VariantForm, found: _Times) -> Timed:
         return VariantForm(form.regions, 0 if form.threads == found.usual else form.threads).name
     before = exact(used) if exact(used) in found.us else exact(VariantForm())
     best = min(found.us, key=lambda form: found.us[form])
-    won = best if found.us[best] < WORTH * found.us[before] else before
+    won = best if found.us[best] < worth * found.us[before] else before
     return Timed(key, (name(before), found.us[before]), (name(won), found.us[won]))
 
 
