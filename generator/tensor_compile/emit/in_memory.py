@@ -10,7 +10,7 @@ thread's scratch.
 """
 from __future__ import annotations
 
-from dataclasses import field
+from dataclasses import field, replace
 from functools import cached_property
 
 from ..instruction_sets import InstructionSet, instruction_set
@@ -359,8 +359,11 @@ class _Emitter:
         straight = ends and self.schedule.nr == PANEL and (kind.sorts or kind.tall(self.schedule.mr))
         fetches = straight and self.found(self.schedule.mr, self.schedule.nr).fetches
         (b, *_) = self.kernel.b
+        columns = self.access.columns
+        last = columns.value % PANEL if straight and columns.is_const and columns.value > PANEL else 0
         return {
             "straight": straight, "across_whole": ends and not straight,
+            "last_columns": last, "or_last": f" || here == {last}" if last else "",
             "keeps": straight and plan.rows_first and plan.rows <= KEPT,
             "b_parameter": next(i for i, p in enumerate(self.kernel.params) if p.name == b.buffer),
             "sums_of": "the words of those rows and of b" if straight else "what m describes",
@@ -369,14 +372,22 @@ class _Emitter:
             "fetch_arguments": ", next, step" if fetches else ""}
 
     def whole(self, four: Four | None) -> str:
-        """The function of a full tile that keeps sums in registers up to the bytes."""
-        schedule, kind, each = self.schedule, self.blocks.form, 16 // self.isa.lanes
+        """The functions of a full tile that keep sums in registers up to the bytes."""
         if four is None or not self.ends_in_registers(four):
             return ""
-        micro, (full, rest) = self.found(schedule.mr, schedule.nr), divmod(self.whole_columns, 16)
+        text = self.whole_of(four, "whole", self.whole_columns, self.schedule.nr)
+        last, lanes = self.straightness(four)["last_columns"], self.isa.lanes
+        if not isinstance(last, int) or last == 0:
+            return text
+        return f"{text}\n\n{self.whole_of(four, 'whole_last', last, -(-last // lanes) * lanes)}"
+
+    def whole_of(self, four: Four, name: str, exist: int, width: int) -> str:
+        """One that computes `width` columns, of which the first `exist` do."""
+        schedule, kind, each = self.schedule, self.blocks.form, 16 // self.isa.lanes
+        micro, (full, rest) = replace(self.found(schedule.mr, schedule.nr), columns=width), divmod(exist, 16)
 
         def value(r: int, v: int, lanes: str = "") -> str:
-            held = ", ".join(f"c{r}_{i}" for i in range(each * v, each * v + each))
+            held = ", ".join(f"c{r}_{min(i, width // self.isa.lanes - 1)}" for i in range(each * v, each * v + each))
             return f"{self.own}value{'_partial' if lanes else ''}(q, d, t, {r}, j + {16 * v}, " \
                 f"(tcv_i32){{{held}}}{lanes})"
         paired = schedule.mr // 2 * 2 if self.isa.vectors == "AVX2" and full == 1 else 0    # rows stored two at a time
@@ -387,7 +398,7 @@ class _Emitter:
         ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
                 for r in range(schedule.mr)] if rest else []
         return expand_file("contraction/tile_bytes.c.in", {
-            "own": self.own, "rows": schedule.mr, "columns": schedule.nr, "exist": self.whole_columns,
+            "own": self.own, "name": name, "rows": schedule.mr, "columns": width, "exist": exist,
             **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "pairs": pairs, "pieces": pieces,
             "ends": ends, "four": four.dtype, "four_zero": four.zero,
             # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them

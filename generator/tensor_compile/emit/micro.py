@@ -141,7 +141,7 @@ def _by_registers(micro: Micro, isa: InstructionSet, kind: Form, terms: str, apa
              "waits": v + 1 < micro.columns // isa.lanes} for v in range(micro.columns // isa.lanes)],
         "lanes": isa.lanes, "panel": PANEL, "b": kind.product.b, "row_c": kind.row_c, "b_c": kind.b_c,
         "fetches": micro.fetches, "terms": terms, "rows": micro.rows, "regs": micro.columns // isa.lanes,
-        "waiting": max(1, micro.columns // isa.lanes - 1)}).rstrip("\n")
+        "waiting": micro.columns // isa.lanes - 1}).rstrip("\n")
 
 
 def library(micros: Iterable[Micro], isa: str) -> str:
