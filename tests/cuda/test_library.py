@@ -20,6 +20,7 @@ from emulation import HERE, ROOT
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import cli
 from tensor_compile.compile import lock as locks, record, tune_cuda, tune_model, tune_whole
+from tensor_compile.compile.progress import Progress
 from tensor_compile.compile.tune import Result
 from tensor_compile.compile.tune_variants import Built
 from tensor_compile.errors import UserError
@@ -217,6 +218,15 @@ with tempfile.TemporaryDirectory() as place:
           [(result.used[wide], result.before[wide])], "and what was used stays in the lock, with its own time")
     equal([(winner.name, us) for key, winner, us in result.timed if key == wide],
           [(result.used[wide], result.before[wide])], "and in what is said at the end")
+    def broken(self: tune_whole._Search) -> None:
+        raise UserError("an index is out of range")
+    run, tune_whole._Search.run = tune_whole._Search.run, broken
+    change = {"a": tune_whole.Change("x", "y", "z")}
+    proof = tune_whole.prove(asked, change, {"a": {("f", "v")}}, Progress(), None)
+    equal((proof.refused, tune_whole.summary(proof, 1)), ([], "whole calls: 0 of 1 changes make them slower and are not "
+          "taken; 1 were not compared so: an index is out of range"), "calls that cannot be timed refuse nothing")
+    equal(tune_whole.prove(asked, change, {}, Progress(), None).unproved, [], "kernels of sizes that vary")
+    tune_whole._Search.run = run
     locks.write(lock, entries | {wide: replace(entries[wide], candidate=NAME)})
     ok(told.getvalue().startswith(f"{model}: Fake GPU, of 2 processors"), "what was measured on is told")
     entries = locks.read(lock)

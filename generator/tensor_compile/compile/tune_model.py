@@ -166,7 +166,8 @@ class _Search:
         changes = tune_whole.changes(result)
         if changes:
             with Progress() as progress:
-                proof = tune_whole.prove(self.options, changes, progress, self.clock.left())
+                proof = tune_whole.prove(self.options, changes, tune_whole.places(of.plan, of.target), progress,
+                                         self.clock.left())
                 progress.say("")
             tune_whole.refuse(result, proof, self.options.lock_path, self.request.keep)
             self.tell(tune_whole.summary(proof, len(changes)))

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Mapping
 
 from ..emit.cuda_shapes import is_tuned, product_of
+from ..errors import UserError
 from ..loops import schedule_cuda
 from ..loops.loop_ir import FunctionPlan, ModelPlan, Variant
 from ..records import dataclass
@@ -45,11 +46,13 @@ class Change:
 @dataclass(slots=True)
 class Proof:
     """refused: keys whose change makes whole calls slower; called: microseconds of a call of each variant as it was and
-    with what is left of the changes; unproved: keys for which there was no time."""
+    with what is left of the changes; unproved: keys that were not compared so, and why: there was no time, or calls
+    cannot be timed."""
 
     refused: list[str] = field(default_factory=list)
     called: tuple[float, float] | None = None
     unproved: list[str] = field(default_factory=list)
+    why: str = "no time was left"
 
 
 def changes(result: Result) -> dict[str, Change]:
@@ -73,17 +76,23 @@ def summary(proof: Proof, count: int) -> str:
     told = f"whole calls: {len(proof.refused)} of {count} changes make them slower and are not taken"
     if proof.called:
         told += f", {proof.called[0]:.1f} us before, {proof.called[1]:.1f} us now"
-    return told + (f"; {len(proof.unproved)} were not compared so" if proof.unproved else "")
+    return told + (f"; {len(proof.unproved)} were not compared so: {proof.why}" if proof.unproved else "")
 
 
-def prove(options: Options, changes: Mapping[str, Change], progress: Progress, budget: float | None) -> Proof:
-    """options: of a build whose lock has the entries of all other kernels. budget: seconds."""
+def prove(options: Options, changes: Mapping[str, Change], where: Mapping[str, set[Place]], progress: Progress,
+          budget: float | None) -> Proof:
+    """options: of a build whose lock has the entries of all other kernels; where: the `places` of its plan. Kernels of
+    sizes that vary are not proved. budget: seconds."""
+    changes = {key: change for key, change in changes.items() if where.get(key)}
     proof = Proof(unproved=list(changes))
     try:
         with limited(budget), options.open_cache().scratch() as scratch:
-            _Search(options, changes, progress, Path(scratch), proof).run()
+            if changes:
+                _Search(options, changes, where, progress, Path(scratch), proof).run()
     except OutOfTime:
         pass
+    except UserError as error:
+        proof.why = error.message
     return proof
 
 
@@ -107,6 +116,7 @@ def sized(plan: ModelPlan) -> list[tuple[FunctionPlan, Variant]]:
 class _Search:
     options: Options
     changes: Mapping[str, Change]
+    where: Mapping[str, set[Place]]
     progress: Progress
     scratch: Path
     proof: Proof
@@ -114,28 +124,28 @@ class _Search:
     def run(self) -> None:
         before = self.built({key: change.used for key, change in self.changes.items()})
         if calls_user(before.made):
-            return   # whose functions are not here
+            self.proof.why = "the model calls functions of your program"
+            return
         now = self.built({})
-        where = places(now.made.compiled.plan, now.made.target)
-        left = [key for key in self.changes if where.get(key)]
+        left = list(self.changes)
         self.same(before, now)
         while left:
-            trial = _apart(left, where)
+            trial = _apart(left, self.where)
             self.progress.say(f"{self.options.shown}: whole calls, {len(left)} choices left")
-            now = self.tried(now, trial, where)
+            now = self.tried(now, trial)
             left = [key for key in left if key not in trial]
             self.proof.unproved = [key for key in self.proof.unproved if key not in trial]
         with_, without = self.timed((now, before))
         self.proof.called = sum(without.values()), sum(with_.values())
 
-    def tried(self, now: Built, trial: list[str], where: Mapping[str, set[Place]]) -> Built:
+    def tried(self, now: Built, trial: list[str]) -> Built:
         """The build with what is left of the changes, when those of the trial without which variants that have them are
         faster are refused."""
         other = self.built({key: self.changes[key].used for key in trial})
         times, without = self.timed((now, other))
 
         def of(key: str, found: Times) -> float:
-            return sum(found[place] for place in where[key])
+            return sum(found[place] for place in self.where[key])
         refused = [key for key in trial if of(key, without) < FASTER * of(key, times)]
         self.proof.refused += refused
         kept = now if not refused else other if refused == trial else self.built({})
