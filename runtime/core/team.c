@@ -24,29 +24,29 @@ static void pause_cpu(void)
 }
 #endif
 
-void tc_wait(tc_frame *frame, unsigned phase)
+void tc_wait(tc_frame *frame, tc_arrived *at)
 {
 #if TC_TEAMS
-    for (unsigned count = 0; tc_waits(frame, phase); ++count) {
+    for (unsigned count = 0; tc_waits(frame, at); ++count) {
         if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
             pause_cpu();
     }
 #else
-    (void)frame, (void)phase;
+    (void)frame, (void)at;
 #endif
 }
 
-void tc_barrier(tc_frame *frame, tc_index threads)
+void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
 {
 #if TC_TEAMS
-    unsigned phase;
-    if (threads > 1 && !tc_arrive(frame, threads, &phase))
-        tc_wait(frame, phase);
+    if (threads > 1) {
+        tc_arrived at = tc_arrive(frame, thread, threads);
+        tc_wait(frame, &at);
+    }
 #else
-    (void)frame;
-    (void)threads; /* one */
+    (void)frame, (void)thread, (void)threads; /* one */
 #endif
 }
 
@@ -210,9 +210,9 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
     }
 }
 
-int tc_faulted(tc_frame *frame, int group, tc_index threads)
+int tc_faulted(tc_frame *frame, int group, tc_index thread, tc_index threads)
 {
-    tc_barrier(frame, threads);
+    tc_barrier(frame, thread, threads);
     /* A faster thread may be at a later check already; groups ascend, so all threads answer alike. */
     const int fault = __atomic_load_n(&frame->fault, __ATOMIC_ACQUIRE);
     return fault != 0 && fault <= group;
