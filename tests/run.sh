@@ -68,6 +68,7 @@ unset PYTHONDONTWRITEBYTECODE
 mkdir -p "$build" && PYTHONPYCACHEPREFIX=$(cd "$build" && pwd)/bytecode
 export PYTHONPYCACHEPREFIX
 jobs=$(nproc 2>/dev/null || echo 2)
+most_cache=10240   # MiB that tests keep
 results=
 
 suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
@@ -82,6 +83,10 @@ suite() { # suite NAME "MESON SETUP OPTIONS" [MESON TEST OPTIONS]
     # Programs of the build machine that builds of the suite make are those of its tests, too (meson.build: tc_tests_user).
     XDG_CACHE_HOME=$(cd "$dir" && pwd)/tests/cache
     export XDG_CACHE_HOME
+    # Kernels of tests are kept for the next run, of every state of the sources: where that is too much, it begins anew.
+    local kept
+    kept=$(du -sm "$XDG_CACHE_HOME" 2>/dev/null | cut -f1)
+    [ "${kept:-0}" -le "$most_cache" ] || rm -rf "${XDG_CACHE_HOME:?}"
     if [ ${#names[@]} -gt 0 ]; then
         mapfile -t selected < <(meson introspect --tests "$dir" | python3 tests/select_tests.py ${all:+--all} "${names[@]}")
         wait $! || exit 2

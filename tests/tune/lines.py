@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import small_model
-from small_model import ISA
+from small_model import ISA, ROOT
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import assemble, decisions, lock as locks, record, recording, tune, tune_lines, \
     tune_model, tune_variants
@@ -54,6 +54,7 @@ def main(folder: Path, everything: bool) -> None:
     equal([len(kind) > 0 for kind in kinds], [True] * 3, "orders, fusions and splits may be decided")
     searched(options, of, [d.key for kind in kinds for d in kind])
     others(replace(options, lock=str(folder / "others.lock")), of)
+    machines(folder)
     same(options, kinds, everything, folder)
 
     unplanned(options, of)
@@ -164,6 +165,25 @@ def others(options: Options, of: tune_model.Planned) -> None:
     entries = locks.read(options.lock_path)
     ok(all(entries[d.key].candidate in d.others for d in of.keys.tuning.orders.values()), "all orders are others")
     equal(lacks(options, of), [], "a frozen build takes these, too")
+
+
+def machines(folder: Path) -> None:
+    """With one lock, that of `others`: another folder and cache, and fewer processors."""
+    objects = []
+    cpus = os.sched_getaffinity(0)
+    for number, some in enumerate((cpus, {min(cpus)})):
+        place = folder / f"machine{number}"
+        place.mkdir()
+        for name, file in ("model.c", "model.c"), ("others.lock", "model.tuning.lock"):
+            (place / file).write_bytes((folder / name).read_bytes())
+        os.sched_setaffinity(0, some)
+        result = subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", "model.c", "-o", ".",
+                                 "--isa", ISA, "--cache", str(place / "cache")], cwd=place, capture_output=True,
+                                text=True, check=False)
+        os.sched_setaffinity(0, cpus)
+        ok(result.returncode == 0, "build with the lock") or note(result.stderr)
+        objects.append((place / "model.o").read_bytes())
+    equal(objects[0] == objects[1], True, "two machines with one lock make the same object")
 
 
 def same(options: Options, kinds: list[list[Decision]], everything: bool, folder: Path) -> None:
