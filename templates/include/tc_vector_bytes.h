@@ -123,6 +123,42 @@ static TC_INLINE tcv_i32 tcv_rounded_f32(tcv_f32 x)
 {
     return (tcv_i32){_mm256_cvtps_epi32(x.a), _mm256_cvtps_epi32(x.b)};
 }
+
+/* The bytes of 16 columns, the lowest of each, of x and of y. */
+typedef struct {
+    __m128i x, y;
+} tcv_two_bytes;
+static TC_INLINE tcv_two_bytes tcv_low_bytes(tcv_i32 x, tcv_i32 y)
+{
+    const __m256i low = _mm256_set1_epi32(0xff);
+    const __m256i words0 = _mm256_packs_epi32(_mm256_and_si256(x.a, low), _mm256_and_si256(x.b, low));
+    const __m256i words1 = _mm256_packs_epi32(_mm256_and_si256(y.a, low), _mm256_and_si256(y.b, low));
+    const __m256i bytes = _mm256_packus_epi16(words0, words1);
+    const __m128i first = _mm256_castsi256_si128(bytes), second = _mm256_extracti128_si256(bytes, 1);
+    return (tcv_two_bytes){_mm_unpacklo_epi32(first, second), _mm_unpackhi_epi32(first, second)};
+}
+static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i32 z)
+{
+    static const int8_t order[3][3][16] = {
+        {{0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1, 5},
+         {-1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10, -1},
+         {-1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1, -1}},
+        {{-1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1, -1},
+         {5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1, 10},
+         {-1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15, -1}},
+        {{-1, -1, 0, -1, -1, 1, -1, -1, 2, -1, -1, 3, -1, -1, 4, -1},
+         {-1, 5, -1, -1, 6, -1, -1, 7, -1, -1, 8, -1, -1, 9, -1, -1},
+         {10, -1, -1, 11, -1, -1, 12, -1, -1, 13, -1, -1, 14, -1, -1, 15}},
+    };
+    const tcv_two_bytes both = tcv_low_bytes(x, y);
+    const __m128i bytes[] = {both.x, both.y, tcv_low_bytes(z, z).x};
+    for (int i = 0; i < 3; ++i) {
+        __m128i part = _mm_setzero_si128();
+        for (int k = 0; k < 3; ++k)
+            part = _mm_or_si128(part, _mm_shuffle_epi8(bytes[k], _mm_loadu_si128((const __m128i *)order[k][i])));
+        _mm_storeu_si128((__m128i *)p + i, part);
+    }
+}
 #define TCV_STORE_FOUR(T, PACK)                                                                                        \
     static TC_INLINE __m256i tcv_words_##T(tcv_i32 x, int zero)                                                        \
     {                                                                                                                  \

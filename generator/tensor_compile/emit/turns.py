@@ -15,7 +15,7 @@ TURNS = 3
 
 def in_turn(kernel: LoopNestKernel, isa: InstructionSet) -> bool:
     """Whether the last row variable is that of three bytes which lie so, and what it stores has whole vectors."""
-    if isa.vectors != "AVX512" or len(kernel.phases) != 1 or not kernel.rows:
+    if isa.vectors not in ("AVX2", "AVX512") or len(kernel.phases) != 1 or not kernel.rows:
         return False
     (phase,), turn = kernel.phases, kernel.rows[-1]
     if phase.reduces or len(phase.stores) != 1 or len(phase.vars) != 1 or extent(turn) != TURNS:
