@@ -97,6 +97,7 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     end = time.monotonic() + 30.5
     equal(most(end), {tune_pace.FIRST}, "the first kernel tells")
     equal(most(end, 10.0, 10), {10}, "what all have time for")
+    equal(most(end, 1.0, 10), {60}, "all where there is time for that")
     equal(most(end, 1000.0, 10), {tune_pace.FEWEST}, "the fewest")
     known = {tune_pace.kin(case): {names[40].name: 1.0, names[50].name: 2.0} for case in cases}
     equal([(len(case.candidates), *case.candidates[-2:]) for case in tune_pace.Pace(end, 10.0, 10, known).fewer(cases, cases)],

@@ -19,7 +19,8 @@ from ..records import dataclass
 from .harness import Case
 
 MOST = 24    # schedules of a kernel that are measured: those that the cost model prefers
-FIRST = 12   # of the first kernel: it tells how long one takes
+FIRST = 12   # of the first kernel where that may be too much: it tells how long one takes
+SLOW = 0.5   # seconds that a candidate takes at most until that is known
 FEWEST = 4   # of the others
 LATER = 5    # of a kernel whose kin is measured
 GROUP = 4    # kernels that are compiled and measured together, twice as many of those
@@ -97,15 +98,15 @@ class Pace:
 
     def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
         """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
-        are of its instruction set."""
+        are of its instruction set: with all where there is time for that."""
         if self.end is None:
             return list(group)
         alike = [kin(case) for case in rest if case.incumbent.isa == group[0].incumbent.isa]
+        room = (self.end - time.monotonic()) / (self.seconds / self.candidates if self.candidates else SLOW)
+        if room >= MOST * len(alike):
+            return list(group)
         new = max(1, len(set(alike) - self.counts.keys()))
-        most = FIRST
-        if self.candidates:
-            room = (self.end - time.monotonic()) / (self.seconds / self.candidates)
-            most = int((room - LATER * (len(alike) - new)) / new)
+        most = int((room - LATER * (len(alike) - new)) / new) if self.candidates else FIRST
         most = max(FEWEST, min(MOST, most))
         return [like(case, self.counts[kin(case)]) if kin(case) in self.counts else spread(case, most)
                 for case in group]
