@@ -12,7 +12,8 @@ static const struct {
     double limit;
 } behind[] = {{1, 2.0}, {3, 1.25}, {6, 1.05}};
 
-enum { SETTLED = 6 }; /* rounds after which least times say who can win */
+enum { SETTLED = 6 };   /* rounds after which least times say who can win */
+#define MOST_NOISE 1.25 /* one sample may lie so far above another of equal calls */
 
 double tc_sign_test(int wins, int rounds)
 {
@@ -45,6 +46,31 @@ int tc_rank_beats(const tc_timing *a, const tc_timing *b, int rounds, double wor
     return beats(a, b, rounds, worth, CHANCE);
 }
 
+/* How far a least sample may lie above what the candidate needs, as a factor: as the second least lies above it, the mean
+ * of those that run, twice. On a machine with nothing else to do it is hardly more than 1. */
+static double noise(const tc_timing *timings, int count, int round)
+{
+    double sum = 0;
+    int running = 0;
+    for (int c = 0; c < count; ++c) {
+        const tc_timing *const timing = &timings[c];
+        double second = 0;
+        int least = 0; /* samples that are the least */
+        for (int r = 0; r <= round && timing->runs; ++r) {
+            const double sample = timing->samples[r];
+            least += sample == timing->least;
+            if (sample > timing->least && (second == 0 || sample < second))
+                second = sample;
+        }
+        if (timing->runs && timing->least > 0) {
+            sum += least > 1 || second == 0 ? 1.0 : second / timing->least;
+            ++running;
+        }
+    }
+    const double mean = running ? sum / running : 1.0;
+    return mean < MOST_NOISE ? mean * mean : MOST_NOISE * MOST_NOISE;
+}
+
 static void drop(tc_timing *timings, int count, int incumbent, double limit)
 {
     double best = 0;
@@ -60,15 +86,16 @@ void tc_rank_drop(tc_timing *timings, int count, int incumbent, int round)
 {
     for (size_t i = 0; i < sizeof behind / sizeof behind[0]; ++i)
         if (round + 1 == behind[i].rounds)
-            drop(timings, count, incumbent, behind[i].limit);
+            drop(timings, count, incumbent, behind[i].limit * noise(timings, count, round));
 }
 
 int tc_rank_open(tc_timing *timings, int count, int incumbent, double worth, int round)
 {
     const tc_timing *const old = &timings[incumbent];
+    const double most = worth * old->least * noise(timings, count, round);
     int running = 0;
     for (int c = 0; c < count; ++c) {
-        if (round + 1 == SETTLED && c != incumbent && old->runs && timings[c].least >= worth * old->least)
+        if (round + 1 == SETTLED && c != incumbent && old->runs && timings[c].least >= most)
             timings[c].runs = 0;
         running += timings[c].runs;
     }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Which candidate wins, of samples that were taken in turns. A candidate's time is its least sample. After one, three
- * and six rounds those far behind are dropped.
+ * and six rounds those far behind are dropped: by how much depends on how far apart their own samples lie.
  *
  * On a GPU one measurement decides: a candidate beats the champion, at first the incumbent, only where its time is more than
  * 2 % less and it won so many of the rounds in which both ran that by chance any of the candidates that are left would do
@@ -26,7 +26,7 @@ void tc_rank_drop(tc_timing *timings, int count, int incumbent, int round);
 int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds);
 
 /* Whether another round can change who is best. After six rounds candidates whose time is not less than `worth` of the
- * incumbent's run no more. */
+ * incumbent's run no more, as far as samples lie close together. */
 int tc_rank_open(tc_timing *timings, int count, int incumbent, double worth, int round);
 
 /* The one with the least time where that is less than `worth` of the incumbent's, else the incumbent; -1 where none
