@@ -10,9 +10,7 @@
  * wait costs before the thread that is waited for can run. */
 enum { SPINS = 256 };
 
-/* A thread's part of a shared step is cut into PIECES at most, each of PIECE_WORK scalar operations at least: a microsecond or
- * two of products, where a piece costs less than a tenth of one. */
-enum { PIECES = 8, PIECE_WORK = 1 << 17 };
+enum { PIECES = 8 }; /* that a thread's part of a shared step is cut into at most */
 
 static void pause_cpu(void)
 {
@@ -54,7 +52,7 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
 {
     tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1};
 #if TC_TEAMS
-    const uint64_t fits = threads > 1 && frame->parts ? work / PIECE_WORK / (uint64_t)threads : 0;
+    const uint64_t fits = threads > 1 && frame->parts ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
         return pieces;
     const unsigned each = fits < PIECES ? (unsigned)fits : PIECES;

@@ -278,6 +278,22 @@ static void test_pieces(void)
     free(s);
 }
 
+/* Pieces of a panel where a thread has few, of two where it has more. */
+static void test_stream_pieces(void)
+{
+    static tc_part parts[16];
+    tc_frame frame = {.parts = parts};
+    const struct {
+        tc_index panels, threads, pieces;
+    } cases[] = {{96, 16, 48}, {36, 16, 32}, {15, 16, 16}, {3072, 16, 128}, {36, 4, 16}, {96, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const tc_index threads = cases[i].threads;
+        const tc_pieces got = tc_pieces_of(&frame, 0, threads, tc_stream_work(cases[i].panels, threads));
+        tc_ok(got.count == cases[i].pieces, "%d panels of %d threads are %d pieces", (int)cases[i].panels, (int)threads,
+              (int)got.count);
+    }
+}
+
 enum { WAITING = 5, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
 
 /* Of a step of 60 panels, in two products, of which the first has two operands; the second's panels are larger. */
@@ -515,6 +531,7 @@ int main(void)
 #endif
     test_processors(f);
     test_pieces();
+    test_stream_pieces();
     test_streams();
     test_states();
     test_two_steps();

@@ -200,7 +200,7 @@ class StepsWriter:
             self.put(f"tc_window window{i} = {{0, 0}};")
         piecewise = self.piecewise and not tiles.windows   # at each piece the rows of all windows are computed again
         if piecewise:
-            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {self.work(tiles_work(tiles))});",
+            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {self.work(self.step, tiles_work(tiles))});",
                      "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
             self.depth += 1
             self.put(f"tc_share({count}, pieces.piece, pieces.count, &tile, &end);")
@@ -270,7 +270,7 @@ class StepsWriter:
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
         if not self.within and self.shared(kernel):
-            run, team = "tc_shared_step", f"thread, threads, {self.work(kernel_work(kernel))}"
+            run, team = "tc_shared_step", f"thread, threads, {self.work(number, kernel_work(kernel))}"
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
@@ -289,8 +289,10 @@ class StepsWriter:
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
             and not any(p.kind == "scratch" for p in kernel.params)
 
-    def work(self, operations: Expr) -> str:
-        """C text of estimated operations."""
+    def work(self, step: int, operations: Expr) -> str:
+        """C text of estimated operations of a step; where it reads large memory, of what that is worth."""
+        if step in self.ahead:
+            return f"tc_stream_work({self.function.c(self.ahead[step].panels)}, threads)"
         if operations.is_const:
             return str(min(operations.value, MOST_WORK))
         return f"(uint64_t)({self.function.c(operations)})"

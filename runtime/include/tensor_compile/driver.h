@@ -275,6 +275,17 @@ void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const
 void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
                     tc_index thread, tc_index threads, uint64_t work);
 
+/* Estimated scalar operations that a piece is worth at least: a microsecond or two of products, where a piece costs less
+ * than a tenth of one. */
+enum { TC_PIECE_WORK = 1 << 17 };
+
+/* The `work` of a step whose time is that of reading its panels: pieces of a panel, which takes some microseconds; of two,
+ * which are read side by side, where a thread has four. */
+static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
+{
+    return (uint64_t)(panels / threads < 4 ? panels : panels / 2) * TC_PIECE_WORK;
+}
+
 /* What a thread does of a step that is shared so: while tc_pieces_next, piece number `piece` of `count`. */
 typedef struct tc_pieces {
     tc_frame *frame; /* NULL: the thread's own part is one piece */
