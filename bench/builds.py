@@ -87,19 +87,24 @@ def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequen
     """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of
     build. function: the measured one, where FUNCTIONS does not say. team: its first argument is a number of threads."""
     out.mkdir(parents=True, exist_ok=True)
-    subprocess.run([sys.executable, str(TOOL), "build", str(written), "-o", str(out), "--cache", str(cache), "--cc",
-                    shlex.join(CC), *arguments], check=True)
-    core = _core(out.parent / "core")
+    tool(written, out, cache, arguments)
+    objects = core(out.parent / "core")
     made, include = out / "server", ROOT / "runtime" / "include"
     hosted = [str(ROOT / "runtime" / "hosted" / "pool.c")] if team else []
     subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",
                     f"-I{include}", f"-I{HERE}", *(["-DBENCH_TEAM", "-pthread"] if team else []),
-                    str(HERE / "server.c"), *hosted, str(out / "model.o"), *map(str, core), "-Wl,--gc-sections",
+                    str(HERE / "server.c"), *hosted, str(out / "model.o"), *map(str, objects), "-Wl,--gc-sections",
                     "-o", str(made)], check=True)
     return made
 
 
-def _core(folder: Path) -> list[Path]:
+def tool(written: Path, out: Path, cache: Path, arguments: Sequence[str]) -> None:
+    """Builds a model in the folder `out`."""
+    subprocess.run([sys.executable, str(TOOL), "build", str(written), "-o", str(out), "--cache", str(cache), "--cc",
+                    shlex.join(CC), *arguments], check=True)
+
+
+def core(folder: Path) -> list[Path]:
     """Objects of the runtime's core, the part that calls go through; what is newer than all sources is kept."""
     folder.mkdir(parents=True, exist_ok=True)
     files = sorted((ROOT / "runtime" / "core").glob("*.c"))

@@ -20,6 +20,7 @@ ROOT = HERE.parents[1]
 BENCH = ROOT / "bench"
 sys.path[:0] = [str(BENCH), str(BENCH / "peers")]
 import builds
+import decode
 import report
 import rows
 
@@ -97,6 +98,20 @@ with tempfile.TemporaryDirectory() as temporary:
     program = builds.program("digits", builds.source("digits"), folder / "digits", cache, arguments, team=True)
     once, twice = (serve(program, [n, "3", str(folder / "digits.0")], folder / f"digits.{n}.out") for n in "12")
     ok(once[0] == twice[0] == 0 and once[2] and once[2] == twice[2], "digits: two threads write what one writes")
+    for threads in "12":
+        answer = subprocess.run([program, threads, "3", str(folder / "digits.0")], input="profile 2\n", text=True,
+                                capture_output=True, check=False, timeout=100).stdout
+        steps = [part.rpartition("=") for part in answer.strip().split("\t")]
+        ok(len(steps) > 3 and all(name and int(ns) > 0 for name, _, ns in steps),
+           f"digits: the time of every kernel, {threads} threads")
+    shape = decode.Shape(1, 512)
+    made = decode.program(folder / "decode", cache, 40, arguments, shape)
+    packed, keys = (made.parent / "header.bin").read_bytes()[16:24], 2 * 3 * 41 * 64 * 4
+    for threads in (1, 2):
+        size, rounds = decode.measured(made, threads, 40, 3, shape)
+        equal(size, int.from_bytes(packed, "little") - 512 * 576 * 4 + keys, "decode: weights, keys and values are read")
+        ok(len(rounds) == 3 and all(len(row) == 3 and min(row) > 0 for row in rounds),
+           f"decode: both reads and the step are timed, {threads} threads")
 
 for row in rows.ROWS:
     ok(row.source.exists(), f"peers, {row.name}: its model is there")

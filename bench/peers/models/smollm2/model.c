@@ -5,8 +5,11 @@
  */
 #include <tensor_compile/layers.h>
 
-enum { LAYERS = 30, WIDTH = 576, HEADS = 9, KV_HEADS = 3, HEAD = WIDTH / HEADS };
+enum { WIDTH = 576, HEADS = 9, KV_HEADS = 3, HEAD = WIDTH / HEADS };
 
+#ifndef LAYERS
+#define LAYERS 30
+#endif
 #ifndef CAPACITY
 #define CAPACITY 512
 #endif
