@@ -278,14 +278,14 @@ static void test_pieces(void)
     free(s);
 }
 
-/* Pieces of a panel where a thread has few, of two where it has more. */
+/* Pieces of a panel where a thread has few, of two and of four where it has more. */
 static void test_stream_pieces(void)
 {
     static tc_part parts[16];
     tc_frame frame = {.parts = parts};
     const struct {
         tc_index panels, threads, pieces;
-    } cases[] = {{96, 16, 48}, {36, 16, 32}, {15, 16, 16}, {3072, 16, 128}, {36, 4, 16}, {96, 1, 1}};
+    } cases[] = {{96, 16, 48}, {36, 16, 32}, {15, 16, 16}, {3072, 16, 128}, {36, 4, 16}, {96, 4, 24}, {96, 1, 1}};
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         const tc_index threads = cases[i].threads;
         const tc_pieces got = tc_pieces_of(&frame, 0, threads, tc_stream_work(cases[i].panels, threads));

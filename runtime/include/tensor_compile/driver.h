@@ -279,11 +279,12 @@ void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *con
  * than a tenth of one. */
 enum { TC_PIECE_WORK = 1 << 17 };
 
-/* The `work` of a step whose time is that of reading its panels: pieces of a panel, which takes some microseconds; of two,
- * which are read side by side, where a thread has four. */
+/* The `work` of a step whose time is that of reading its panels, which takes some microseconds for each. A piece is one; two,
+ * which are read side by side, where a thread has at least 4, and four where it has 16. */
 static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
 {
-    return (uint64_t)(panels / threads < 4 ? panels : panels / 2) * TC_PIECE_WORK;
+    const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4;
+    return (uint64_t)(panels / piece) * TC_PIECE_WORK;
 }
 
 /* What a thread does of a step that is shared so: while tc_pieces_next, piece number `piece` of `count`. */
