@@ -300,14 +300,14 @@ def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     if unit.separate:
         return form
-    if state.target.apart:
-        return _shaped(form, state, asked, rows=False)
+    if state.target.apart:   # paired first: what a lock names is the kernel that runs
+        return _shaped(paired.form(form, state.target) if state.target.narrow else form, state, asked, rows=False)
     return with_schedules(form, state.target, asked.choose)
 
 
 def _prepare(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     wanted = state.target.apart and state.target.narrow and not unit.separate
-    made = prepare.form(paired.form(form, state.target), state.target) if wanted else form
+    made = prepare.form(form, state.target) if wanted else form
     return _shaped(made, state, asked, rows=True) if state.target.apart and not unit.separate else made
 
 

@@ -7,11 +7,15 @@ from dataclasses import replace
 
 from tap import done, equal, ok
 from tensor_compile import pipeline, target as targets
+from tensor_compile.compile.lock_cuda import key_of
+from tensor_compile.emit.cuda_shapes import Shapes, Tuned
+from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.column_pairs import half_of, Halves
 from tensor_compile.loops.loop_ir import ContractionKernel
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
 from tensor_compile.loops.scalar_ir import Acc, Apply, Load, Scalar
+from tensor_compile.loops.schedule_cuda import Shape
 from tensor_compile.symbolic import Sym, sym
 
 TARGET = replace(targets.load(targets.find("cuda-sm90")), precision="bf16")
@@ -32,8 +36,9 @@ def heads(rows: int = 1, axis: int = 2, half: int = 16, more: tuple[str, ...] = 
             f"%11 = add(%9, %10) : f32[{shape}]", *more]
 
 
-def planned(lines: list[str], rows: int = 1, half: int = 16, result: str = "%11", **changes: str) -> tuple[list, str]:
-    """The kernels of the program, and its text behind the pass."""
+def planned(lines: list[str], rows: int = 1, half: int = 16, result: str = "%11", shapes: Shapes | None = None,
+            **changes: str) -> tuple[list, str]:
+    """The kernels of the program, and its text behind the pass. shapes: those of a tuning lock."""
     text = "\n".join(['tensor_compile.graph 1', 'model "m"', 'file 0 "w.safetensors"',
                       f'weight "w" : f32[64,128] file=0 {LOC}',
                       *(f'weight "{name}" : f32[2,{half}] file=0 {LOC}' for name in ("cosines", "sines")), "",
@@ -43,7 +48,8 @@ def planned(lines: list[str], rows: int = 1, half: int = 16, result: str = "%11"
                       f'  %3 = weight() {{name="sines"}} : f32[2,{half}] {LOC}',
                       *(f"  {line} {LOC}" for line in lines), f'  return "y" {result} {LOC}', "}", ""])
     shown: dict[str, str] = {}
-    made = pipeline.run(text, "m.tcg", replace(TARGET, **changes), {}, verify=True, dump=shown.__setitem__)
+    made = pipeline.run(text, "m.tcg", replace(TARGET, **changes), {}, verify=True, dump=shown.__setitem__,
+                        shapes=shapes)
     return [step.kernel for step in made.plan.functions[0].variants[0].program.kernel_steps], shown["prepare"]
 
 
@@ -79,6 +85,20 @@ for half in (4, 8, 16, 32):
           list(range(64)), f"{half}: it is stored where the nest stored it")
     unit = text.split("\n", 1)[1]
     equal(print_unit(parse_unit(unit, "m.tcl")), unit, f"{half}: printed as it was read")
+
+asked: list[Tuned] = []
+
+
+def last(kernel: Tuned) -> Shape:
+    """As a lock, whose key is the kernel's: not what the cost model prefers."""
+    asked.append(kernel)
+    return schedule_cuda.shapes(kernel, schedule_cuda.units(TARGET))[-1]
+
+
+(kernel,), _ = planned(heads(), shapes=last)
+equal([key_of(k, TARGET) for k in asked], [key_of(kernel, TARGET)], "a lock is asked for the kernel that is measured")
+ok(kernel.shape == last(kernel) != schedule_cuda.tile(replace(kernel, shape=None), schedule_cuda.units(TARGET)),
+   "which gets the shape that it names")
 
 ok(len(planned(heads(), precision="f32")[0]) > 1, "not with exact products")
 ok(len(planned(heads(3), 3)[0]) > 1, "not of several rows")
