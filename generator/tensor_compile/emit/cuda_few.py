@@ -88,7 +88,7 @@ class _Part(Part):
         return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
                 "epilogue": "\n".join(epilogue), "loaded": "\n".join(loaded), "column": self.column(),
                 "declared": "\n".join(f"{C_TYPE[n.dtype]} {name} = 0;" for n, name in kept.items()),
-                "sum_count": len(operands), "paired": bool(self.half), "ragged": not self.half and self.tile.parted == 1, "half_warps": self.tile.warps // 2}
+                "sum_count": len(operands), "paired": bool(self.half), "ragged": not self.half and self.tile.parted == 1, "half_warps": self.tile.warps // 2, **self.shares()}
 
     def loaded(self) -> tuple[list[str], dict[Scalar, str]]:
         """Statements that bring what a point needs besides its sums, while its terms are multiplied, and where that is
@@ -102,6 +102,14 @@ class _Part(Part):
         e.open(kernel.batch + kernel.m + kernel.n)
         texts = [f"{names[n]} = {e.scalar(n)};" for n in found]
         return [*e.scopes.pop().lines, *texts], names
+
+    def shares(self) -> dict[str, Any]:
+        """share: vectors of a column that a warp has, where several share it; inside: whether vector `own` of those is
+        one. As constants, where they can be: what is not asked of each vector needs no registers beside it."""
+        vectors, sharing = -(-product(extent(s) for s in self.kernel.k).value // 8), self.tile.parted
+        share = -(-vectors // (32 * sharing)) * 32
+        inside = "own < SHARE" if share * sharing == vectors else "own < SHARE && vector < vectors"
+        return {"share": share, "inside": inside, "terms_text": "SHARE" if sharing > 1 else "vectors"}
 
     def column(self) -> str:
         """Of a warp in a tile: where columns are pairs, the warps of a block's second half have the other ones."""
