@@ -12,7 +12,7 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok
-from tensor_compile.graph.winograd import FORMS, TAPS, Form
+from tensor_compile.graph.winograd import chosen, FORMS, TAPS, Form
 
 ERRORS = {2: 1.0, 4: 4.0}     # root mean square, in those of direct sums: docs/numerics.md
 CHANNELS, TILES = 32, 12
@@ -122,6 +122,10 @@ TC_MODEL(winograd)
     tc_output(g, "z", d);
 }
 """
+SIZES = ((56, 64), (28, 128), (14, 256), (7, 512))     # of ResNet-50's layers, and their channels
+equal([form and form.m for form in (chosen(size, size, channels, channels) for size, channels in SIZES)],
+      [4, 4, 2, None], "the more weights there are, the fewer points")
+
 WEIGHTS = {"first": (64, 24, 3, 3), "w": (64, 64, 3, 3), "b": (64,), "grouped": (64, 32, 3, 3)}
 
 with tempfile.TemporaryDirectory() as place:

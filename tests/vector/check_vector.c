@@ -146,8 +146,10 @@ static void check_near_exp(void)
             xf[l] = tc_asfloat_i32((bits - 997 * l) ^ (l % 2 ? INT32_MIN : 0));
         tcv_store_f32(rf, tcv_exp_f32(F(x)));
         tcv_store_f32(yf, tcv_exp_f32(tcv_neg_f32(F(x))));
+        tcv_store_f32(zf, tcv_exp_below_f32(tcv_neg_f32(tcv_abs_f32(F(x)))));
         for (int l = 0; l < 16; ++l)
-            if (!same_f32(rf[l], tc_exp_f32(xf[l])) || !same_f32(yf[l], tc_exp_f32(-xf[l])))
+            if (!same_f32(rf[l], tc_exp_f32(xf[l])) || !same_f32(yf[l], tc_exp_f32(-xf[l]))
+                || !same_f32(zf[l], l % 2 ? rf[l] : yf[l]))
                 bad = bits - 997 * l;
     }
     tc_ok(!bad, "exp of 87 and less");
@@ -158,6 +160,8 @@ static void check_near_exp(void)
 static void check_operations(void)
 {
     check_near_exp();
+    CHECK("exp_below_f32", f32, rf, tcv_exp_below_f32(tcv_lesser_f32(F(x), tcv_neg_f32(F(x)))),
+          tc_exp_f32(xf[l] < -xf[l] ? xf[l] : -xf[l]));
     F1(neg_f32); F1(abs_f32); F1(sqrt_f32); F1(floor_f32); F1(exp_f32); F1(log_f32); F1(tanh_f32); F1(erf_f32);
     F1(erfc_f32); F1(lgamma_f32);
     F1(round_f32); F1(expm1_f32); F1(log1p_f32); F1(sin_f32); F1(cos_f32); F2(pow_f32); F2(rem_f32);

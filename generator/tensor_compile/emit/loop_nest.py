@@ -94,6 +94,8 @@ class LoopNestEmitter:
         buffers = {b.name: b for b in kernel.params}
         self.e = emitter(names, pointers, 1, buffers=buffers, written=self.written)
         self.e.steady = True
+        self.e.below = self.spreads_nan and sum(isinstance(x, Apply) and x.op == "exp" for s in kernel.phases
+                                                for x in set(walk(*_values(s)))) == 1
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
         self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1

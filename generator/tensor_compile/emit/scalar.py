@@ -255,6 +255,8 @@ class ScalarEmitter:
         if suffix == "div_f32" and args[0].vector and not args[1].vector and args[1].depth < depth:
             return self.name(f"tcv_div_by_f32({args[0].text}, {args[1].text})", node.dtype, True, depth)
         texts = [a.text if a.vector else splat(n.dtype, a.text) for a, n in zip(args, node.args)]
+        if suffix == "exp_f32" and self.below:
+            suffix = "exp_below_f32"
         return self.name(f"tcv_{suffix}({', '.join(texts)})", node.dtype, True, depth)
 
     def function(self, operation: str) -> str:
@@ -280,6 +282,7 @@ class ScalarEmitter:
         return c
 
     steady = False   # whether lane 0 is at a multiple of 16
+    below = False    # whether no operand of an exp is above 0
     numbers: frozenset[Scalar] = frozenset()    # roundings to 8 bits of what is never NaN
 
     def index_value(self, node: IndexValue) -> CValue:

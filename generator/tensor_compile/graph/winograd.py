@@ -30,6 +30,8 @@ FEWEST = 16         # channels of the result
 # what the costs are reckoned with, of any target: sums are the same on all
 LANES = 16          # products a cycle
 BYTES = 8           # of weights, a cycle
+NEAR = 1 << 20      # bytes of weights up to which that is so
+FAR_BYTES = 2       # a cycle, of more
 TRANSFORM = 0.6     # cycles of an element on its way to a point, or back
 WORTH = 0.8         # of the exact order's time, at most
 
@@ -114,8 +116,11 @@ def form_of(node: Node, constant: set[Node]) -> Form | None:
     sizes = (*w.shape, *x.shape[2:], *node.types[0].shape[2:])
     if not all(s.is_const for s in sizes) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)):
         return None
-    outs, ins = w.shape[0].value, w.shape[1].value
-    high, wide = (s.value for s in node.types[0].shape[2:])
+    return chosen(*(s.value for s in node.types[0].shape[2:]), w.shape[0].value, w.shape[1].value)
+
+
+def chosen(high: int, wide: int, outs: int, ins: int) -> Form | None:
+    """The form that takes least, of results of this size; None where none is worth its errors."""
     if outs < FEWEST or min(high, wide) < 2:
         return None
     best, least = None, WORTH * _products(high * wide * TAPS * TAPS, outs, ins, TAPS * TAPS)
@@ -129,7 +134,8 @@ def form_of(node: Node, constant: set[Node]) -> Form | None:
 
 def _products(rows: int, outs: int, ins: int, weights: int) -> float:
     """Cycles of products of all positions and points, of one image; beside them weights come from memory."""
-    compute, stream = rows * outs * ins / LANES, 4 * weights * outs * ins / BYTES
+    size = 4 * weights * outs * ins
+    compute, stream = rows * outs * ins / LANES, size / (BYTES if size <= NEAR else FAR_BYTES)
     return max(compute, stream) + 0.3 * min(compute, stream)
 
 
