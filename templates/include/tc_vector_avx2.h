@@ -193,8 +193,11 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
 }
 
 #define TCQ_QUANTIZED
+static TC_INLINE tcq_f32 tcq_between_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high) {
+    return _mm256_min_ps(high, _mm256_max_ps(low, x));
+}
 static TC_INLINE tcq_i32 tcq_limited_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high) {
-    return _mm256_cvtps_epi32(_mm256_min_ps(high, _mm256_max_ps(low, x)));
+    return _mm256_cvtps_epi32(tcq_between_f32(x, low, high));
 }
 static TC_INLINE tcq_i32 tcq_quantized_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high, tcq_i32 zero) {
     const __m256i number = _mm256_castps_si256(_mm256_cmp_ps(x, x, _CMP_ORD_Q));

@@ -218,8 +218,11 @@ static TC_INLINE tcq_i32 tcq_cast_f32_i32(tcq_f32 x) {
 }
 
 #define TCQ_QUANTIZED
+static TC_INLINE tcq_f32 tcq_between_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high) {
+    return _mm512_min_ps(high, _mm512_max_ps(low, x));
+}
 static TC_INLINE tcq_i32 tcq_limited_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high) {
-    return _mm512_cvtps_epi32(_mm512_min_ps(high, _mm512_max_ps(low, x)));
+    return _mm512_cvtps_epi32(tcq_between_f32(x, low, high));
 }
 static TC_INLINE tcq_i32 tcq_quantized_f32(tcq_f32 x, tcq_f32 low, tcq_f32 high, tcq_i32 zero) {
     return _mm512_maskz_add_epi32(_mm512_cmp_ps_mask(x, x, _CMP_ORD_Q), tcq_limited_f32(x, low, high), zero);

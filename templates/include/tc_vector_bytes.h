@@ -35,6 +35,17 @@ static TC_INLINE tcv_i32 tcv_limited_f32(tcv_f32 x, int32_t low, int32_t high, i
 #undef TCV_P
     return zero ? tcv_add_i32(r, tcv_splat_i32(zero)) : r;
 }
+/* The same as f32. Between 2^23 and 2^24 it has the integers alone: what is added to their middle is rounded to even. */
+static TC_INLINE tcv_f32 tcv_limited_whole_f32(tcv_f32 x, int32_t low, int32_t high, int32_t zero)
+{
+    const float middle = 0x1.8p23f;
+    const tcv_f32 least = tcv_splat_f32((float)(low - zero)), most = tcv_splat_f32((float)(high - zero));
+    tcv_f32 r;
+#define TCV_P(m, l) r.m = tcq_between_f32(x.m, least.m, most.m);
+    TCV_EACH(TCV_P)
+#undef TCV_P
+    return tcv_sub_f32(tcv_add_f32(r, tcv_splat_f32(middle)), tcv_splat_f32(middle - (float)zero));
+}
 #endif
 
 #if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)

@@ -224,7 +224,11 @@ class ScalarEmitter:
         return self.name(f"tcv_{name}({', '.join(texts)})", "i32", True, max(a.depth for a in args))
 
     def quantized(self, node: Apply) -> CValue | None:
-        """A rounding to 8 bits as one operation of vectors."""
+        """A rounding to 8 bits as one operation of vectors, or its cast back to f32."""
+        wanted = node.dtype
+        if node.op == "cast" and wanted == "f32":
+            inner = node.args[0]
+            node = inner if isinstance(inner, Apply) and inner in self.numbers else node
         found = quantized(node) if self.width > 1 else None
         if found is None:
             return None
@@ -232,6 +236,8 @@ class ScalarEmitter:
         if not x.vector:
             return None
         low, high = limits(node)
+        if wanted == "f32":
+            return self.name(f"tcv_limited_whole_f32({x.text}, {low}, {high}, {found[1]})", wanted, True, x.depth)
         name = "limited" if node in self.numbers else "quantized"
         return self.name(f"tcv_{name}_f32({x.text}, {low}, {high}, {found[1]})", node.dtype, True, x.depth)
 
