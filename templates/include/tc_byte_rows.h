@@ -149,6 +149,27 @@ static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index coun
     }
     return sums;
 }
+/* The first `count` of 64. */
+static inline __mmask64 tct_first(tc_index count)
+{
+    return count >= 64 ? ~(__mmask64)0 : ((__mmask64)1 << tc_max(count, 0)) - 1;
+}
+/* The same where bytes before `low` and from `high` on are `fill`, and are not there to be read. */
+static inline tct_sums tct_copy_between(void *to, const void *from, tc_index count, tc_index low, tc_index high, int fill,
+                                        uint8_t flip, tct_sums sums)
+{
+    const __m512i flips = _mm512_set1_epi8((char)flip), fills = _mm512_set1_epi8((char)fill);
+    char *y = (char *)to;
+    const char *x = (const char *)from;
+    for (tc_index k = 0; k < count; k += 64) {
+        const __mmask64 there = tct_first(count - k), read = tct_first(high - k) & ~tct_first(low - k);
+        const __m512i part = _mm512_mask_loadu_epi8(fills, read, x + k);
+        _mm512_storeu_si512(y + k, part);
+        const __m512i some = _mm512_maskz_mov_epi8(there, _mm512_xor_si512(part, flips));
+        sums = _mm512_add_epi64(sums, _mm512_sad_epu8(some, _mm512_setzero_si512()));
+    }
+    return sums;
+}
 /* Of the row, which has `count` bytes in all. */
 static inline int32_t tct_summed(tct_sums sums, const uint8_t *row, tc_index count, uint8_t flip)
 {
@@ -165,6 +186,18 @@ static inline tct_sums tct_copy_summed(void *to, const void *from, tc_index coun
 {
     (void)flip;
     tct_copy_bytes(to, from, count);
+    return sums;
+}
+static inline tct_sums tct_copy_between(void *to, const void *from, tc_index count, tc_index low, tc_index high, int fill,
+                                        uint8_t flip, tct_sums sums)
+{
+    (void)flip;
+    int8_t *const y = (int8_t *)to;
+    for (tc_index k = 0; k < low; ++k)
+        y[k] = (int8_t)fill;
+    tct_copy_bytes(y + low, (const int8_t *)from + low, high - low);
+    for (tc_index k = high; k < count; ++k)
+        y[k] = (int8_t)fill;
     return sums;
 }
 static inline int32_t tct_summed(tct_sums sums, const uint8_t *row, tc_index count, uint8_t flip)

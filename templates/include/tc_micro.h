@@ -25,6 +25,7 @@ struct tc_micro {
     const void *fetch;                /* what micro-kernels of that name fetch meanwhile, */
     tc_index fetch_step;              /* so many elements further each term */
     int more;                         /* go on from what `acc` holds; otherwise from zeros */
+    const int32_t *from;              /* what sums of tiles start from, a number a column; NULL: zeros */
 };
 
 typedef void tc_micro_kernel(const struct tc_micro *m);

@@ -352,10 +352,8 @@ static inline void tct_arrange_tiles(tc_word *p, tc_index terms)
     if (left == 0)
         return;
     tc_word *const last = p + (terms - left);
-    for (tc_index i = left - 1; i >= 0; --i)
-        last[before + i] = last[i];
-    for (tc_index i = 0; i < before; ++i)
-        last[i] = 0;
+    const __mmask16 first = (__mmask16)((1u << left) - 1), end = (__mmask16)(first << before);
+    _mm512_storeu_si512(last, _mm512_maskz_expand_epi32(end, _mm512_maskz_loadu_epi32(first, last)));
 }
 #endif
 

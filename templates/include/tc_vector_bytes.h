@@ -100,6 +100,18 @@ static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i
 }
 
 #define TCV_STORE_FOUR(T, PACK, HALF)                                                                                  \
+    /* Two of 32 columns, p and q. */                                                                                  \
+    static TC_INLINE void tcv_store_halves_##T(void *p, void *q, tcv_i32 x0, tcv_i32 x1, tcv_i32 y0, tcv_i32 y1,       \
+                                               int zero)                                                               \
+    {                                                                                                                  \
+        const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
+        const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0.a, x1.a), more);                                 \
+        const __m512i second = _mm512_adds_epi16(_mm512_packs_epi32(y0.a, y1.a), more);                                \
+        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);                 \
+        const __m512i bytes = _mm512_permutexvar_epi32(order, PACK(first, second));                                    \
+        _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(bytes));                                              \
+        _mm256_storeu_si256((__m256i *)q, _mm512_extracti64x4_epi64(bytes, 1));                                        \
+    }                                                                                                                  \
     static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
                                              tc_index count)                                                           \
     {                                                                                                                  \

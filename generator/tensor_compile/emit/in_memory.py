@@ -19,6 +19,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
+from .biases import bias_of
 from .candidate_table import PANEL, TILE
 from .epilogue import Epilogue, Four, names_of
 from .in_registers import own_columns, own_tile, stands_alone, streamed
@@ -104,8 +105,18 @@ class Blocks:
         return -(-self.terms * self.form.halves // SKEW) * SKEW + SKEW
 
     @property
-    def tile_room(self) -> int:
+    def starts_at(self) -> int:
+        """Where what the sums of a tile's rows start from stands behind the rows, side by side."""
         return self.schedule.mr * self.row_room
+
+    @property
+    def later(self) -> bool:
+        """What sums start from is added behind the micro-kernel."""
+        return self.form.tiles and self.form.starts
+
+    @property
+    def tile_room(self) -> int:
+        return self.starts_at + (self.schedule.mr if self.later else 0)
 
     @property
     def tile_sums(self) -> int:
@@ -261,9 +272,14 @@ class _Emitter:
         parameter = {p.name: i for i, p in enumerate(kernel.params)}
         vector, sums, unit = self.isa.lanes > 1, access.sums, plan.unit
         kind, integer = self.blocks.form, access.product.integer
-        later = kind.tiles and kind.starts    # what sums start from is added behind the micro-kernel
-        epilogue = Epilogue(kernel, access, self.names, self.own, vector)
+        later = self.blocks.later
+        bias = bias_of(kernel) if kind.tiles else None
+        epilogue = Epilogue(bias[1] if bias else kernel, access, self.names, self.own, vector)
         bands = plan.bands
+
+        def sum_of(acc: str, start: str) -> str:
+            loaded = f"tcv_load_i32({acc})"
+            return f"tcv_add_i32({loaded}, tcv_splat_i32((int32_t){start}))" if later else loaded
         number = {band: i for i, band in enumerate(bands)}
         alone = stands_alone(access, schedule)
         four = None if alone else epilogue.four(self.isa.vectors)
@@ -294,11 +310,16 @@ class _Emitter:
             "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
             **{f"four_acc{i}": f"tcv_add_i32(tcv_load_i32(acc + (c + {16 * i})), start)" if later else
                f"tcv_load_i32(acc + (c + {16 * i}))" for i in range(4)},
+            **{f"late_acc{i}": sum_of(f"acc + ({'width + ' if i > 1 else ''}{16 * (i % 2)})", f"starts[r + {i // 2}]")
+               for i in range(4)}, "four_late": four is not None and kind.tiles,
             "late": kind.tiles, "late_parameter": f", struct {self.own}late *late" if kind.tiles else "",
             "late_starts": ", late->starts" if later else "",
+            "bias": f"(const int32_t *)p[{parameter[bias[0]]}] + (j + c)" if bias else "0",
+
             "late_argument": ", &late" if kind.tiles else "",
             "later": later, "starts_parameter": ", const tc_word *starts" if later else "",
-            "starts_argument": ", starts" if later else "", "row_starts": f", own + {kind.row_terms}" if later else "",
+            "starts_argument": ", starts" if later else "", "starts_at": self.blocks.starts_at,
+            "row_starts": f", own + {self.blocks.starts_at}" if later else "",
             "whole_accs": ", ".join(f"tcv_add_i32(tcv_load_i32(acc + ({s} * apart + c)), start)" if later else
                                     f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
                                     f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
@@ -316,7 +337,8 @@ class _Emitter:
             "elements_text": self.text(access.elements), "arranged": kind.arranged,
             "starts": kind.starts, "tiles": kind.tiles,
             "minus_zero": -access.product.zero, "flip": self.flip,
-            "row_terms": kind.row_terms,
+            "ends_in_tile": kind.tiles and not (access.terms.is_const and access.terms.value % TILE == 0),
+            "start_place": "starts[r]" if later else f"to[{kind.row_terms}]",
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
             "b_offset_c": self.second_offset("(j + c)"),
@@ -438,8 +460,6 @@ class _Emitter:
             # the sum of a row comes with its copy, of the rows that lie in no padding
             "summed": run is not None and self.blocks.form.starts and whole_rows and not apart,
             "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside, "apart": apart,
-            "if_summed": "inside ? " if access.bounds else "",
-            "or_sum": f" : tct_sum_bytes(row, {access.elements}, {self.flip})" if access.bounds else "",
             "row_bytes": str(access.elements),
             "row_taps": self.text(product(loop.extent for loop in taps)),
             "inner": str(run.taps * run.each) if run else self.text(inner.extent) if inner else "1",

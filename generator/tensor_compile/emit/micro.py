@@ -76,7 +76,7 @@ def _tiles(micro: Micro) -> str:
                 "products": [{"sum": r * wide + c, "row": rows[r]["tile"]} for r in range(high)]} for c in range(wide)]
     return expand_file("contraction/tiles.c.in", {
         "symbol": micro.symbol, "rows": rows, "columns": columns, "names": kind.names, "tile": TILE,
-        "sums": [{"i": r * wide + c, "at": r * TILE * micro.columns + c * TILE}
+        "sums": [{"i": r * wide + c, "at": r * TILE * micro.columns + c * TILE, "column": c * TILE}
                  for r in range(high) for c in range(wide)],
         "width": micro.columns, "fetches": micro.fetches})
 
