@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What compute-sanitizer's racecheck follows of barriers in shared memory: a ring of pieces that one warp brings and two
+ * warps read, ordered by mbarriers alone, as contraction_lines.cu.in orders its pieces.
+ *
+ *   nvcc -arch=sm_90a -o ring bench/cuda/ring.cu && compute-sanitizer --tool racecheck ./ring 0
+ *
+ * 0: plain stores, an arrival of each lane behind them; 1: cp.async, waited for before the arrival; 2: cp.async, whose end
+ * arrives (noinc).
+ */
+#include <cstdint>
+#include <cstdio>
+
+enum { PIECES = 16, STAGES = 4, LINE = 128 };
+
+__device__ uint32_t at(const void *p)
+{
+    return (uint32_t)__cvta_generic_to_shared(p);
+}
+
+__device__ void wait(uint64_t *barrier, int parity)
+{
+    asm volatile("{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared::cta.b64 p, [%0], %1;\n@!p bra AGAIN;\n}" ::"r"(
+                     at(barrier)),
+                 "r"(parity)
+                 : "memory");
+}
+
+__device__ void arrive(uint64_t *barrier)
+{
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(at(barrier)) : "memory");
+}
+
+template <int MODE> __device__ void bring(float *to, const float *from, uint64_t *full)
+{
+    if (MODE == 0)
+        *(float4 *)to = *(const float4 *)from;
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at(to)), "l"(from) : "memory");
+    if (MODE == 1)
+        asm volatile("cp.async.wait_all;" ::: "memory");
+    if (MODE == 2)
+        asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at(full)) : "memory");
+    else
+        arrive(full);
+}
+
+template <int MODE> __global__ void ring(const float *from, float *to)
+{
+    __shared__ float memory[STAGES][LINE];
+    __shared__ uint64_t full[STAGES], empty[STAGES];
+    const int thread = (int)threadIdx.x;
+    if (thread == 0) {
+        for (int i = 0; i < STAGES; ++i)
+            for (int side = 0; side < 2; ++side)
+                asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at((side ? empty : full) + i)),
+                             "r"(side ? 2 : 32)
+                             : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncthreads();
+    float sum = 0;
+    for (int piece = 0; piece < PIECES; ++piece) {
+        const int slot = piece % STAGES, parity = piece / STAGES % 2;
+        if (thread >= 64) {
+            const int lane = thread - 64;
+            wait(empty + slot, parity ^ 1);
+            bring<MODE>(memory[slot] + lane * 4, from + piece * LINE + lane * 4, full + slot);
+        } else {
+            wait(full + slot, parity);
+            for (int i = 0; i < LINE; i += 4)
+                sum += memory[slot][i + thread % 4];
+            __syncwarp();
+            if (thread % 32 == 0)
+                arrive(empty + slot);
+        }
+    }
+    if (thread < 64)
+        to[thread] = sum;
+}
+
+int main(int argc, char **argv)
+{
+    void (*const modes[])(const float *, float *) = {ring<0>, ring<1>, ring<2>};
+    const int mode = argc > 1 ? argv[1][0] - '0' : 0;
+    float *from, *to;
+    if (mode < 0 || mode > 2)
+        return 2;
+    cudaMalloc(&from, PIECES * LINE * sizeof(float)), cudaMalloc(&to, 64 * sizeof(float));
+    cudaMemset(from, 0, PIECES * LINE * sizeof(float));
+    modes[mode]<<<1, 96>>>(from, to);
+    printf("%d: %s\n", mode, cudaGetErrorString(cudaDeviceSynchronize()));
+    return 0;
+}
