@@ -172,7 +172,8 @@ def depthwise() -> list[Case]:
     last channels are no whole vector."""
     out = []
     for h, w, channels, window, stride, pad in ((3, 5, 20, 3, 1, 1), (4, 12, 16, 3, 1, 0), (4, 21, 33, 3, 2, 1),
-                                                (5, 26, 16, 5, 1, 2), (6, 28, 20, 5, 2, 2), (4, 42, 16, 2, 2, 0)):
+                                                (5, 26, 16, 5, 1, 2), (6, 28, 20, 5, 2, 2), (4, 42, 16, 2, 2, 0),
+                                                (3, 7, 100, 3, 1, 1)):
         rows, columns = ((n + 2 * pad - window) // stride + 1 for n in (h, w))
         r, p, c, i, j = loop("r", rows), loop("p", columns), loop("c", channels), Sym("i", 0, window - 1), \
             Sym("j", 0, window - 1)
@@ -224,7 +225,7 @@ def depthwise_bytes() -> list[Case]:
 
 def columns() -> list[Case]:
     out = []
-    for m, n in ((1, 17), (7, 16), (16, 5), (17, 40), (300, 20), (4097, 3), (9000, 1)):
+    for m, n in ((1, 17), (7, 16), (16, 5), (17, 40), (60, 70), (300, 20), (4097, 3), (9000, 1)):
         v, k = loop("v", n), loop("k", m)
         x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (n,), "output")
         value = op("div", Reduction("sum", "lanes", "f32", (k,), load("x", sym(k), sym(v))), f32(float(m)))

@@ -26,7 +26,7 @@ from ..records import dataclass
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
-from .items import next_item, positions
+from .items import channels_of, is_few, next_item, piece_of, positions
 from .reduction import BLOCK, POSITIONS, siblings
 from .row_sums import RowSum, row_sum
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
@@ -145,17 +145,18 @@ class LoopNestEmitter:
         kernel, e = self.kernel, self.e
         flat = len(kernel.phases) == 1 and not kernel.phases[0].reduces and bool(kernel.phases[0].vars)
         inner = kernel.phases[0].vars[-1] if flat else None
-        pieces = None
+        few = flat and self.vectors and is_few(product(extent(s) for s in kernel.rows))
+        pieces, size = None, piece_of(_values(kernel.phases[0]), PIECE) if few else PIECE
         if inner is not None and len(kernel.phases[0].vars) == 1 \
-                and not (extent(inner).is_const and extent(inner).value <= PIECE):
-            pieces = (extent(inner) + PIECE - 1) // PIECE
+                and not (extent(inner).is_const and extent(inner).value <= size):
+            pieces = (extent(inner) + size - 1) // size
         side, alone = self.side, kernel.rows if self.side == 1 else kernel.rows[:-1]
         e.streaming = self.streamed()
         items = product(extent(s) for s in alone) * (pieces if pieces is not None else const(1))
         if side > 1:
             blocks = (extent(kernel.rows[-1]) + (side - 1)) // side
             items = items * blocks
-        e.lines += self.split(items, pieces)
+        e.lines += self.split(items, pieces, size=size)
         if e.streaming:
             each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
             aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & 63) == 0" for name in sorted(e.streaming))
@@ -173,8 +174,8 @@ class LoopNestEmitter:
             piece = loops[-1][0]
             low = e.fresh("low")
             high = e.fresh("high")
-            e.lines += [f"const tc_index {low} = {piece} * {PIECE};",
-                        f"const tc_index {high} = tc_min({low} + {PIECE}, {e.index(extent(inner))});"]
+            e.lines += [f"const tc_index {low} = {piece} * {size};",
+                        f"const tc_index {high} = tc_min({low} + {size}, {e.index(extent(inner))});"]
             self.phase([kernel.phases[0]], (low, high))
         elif side > 1:
             self.together(kernel.rows[-1], f"{loops[-1][0]} * {side}")
@@ -238,14 +239,24 @@ class LoopNestEmitter:
         """Parts of the last row's positions, split over the team; window.py says why."""
         kernel, e, width, count = self.kernel, self.e, parts.width, parts.count
         alone, (phase,) = kernel.rows[:-1], kernel.phases
-        e.lines += self.split(product(extent(s) for s in alone) * count, None, width)
+        items = product(extent(s) for s in alone) * count
+        channels = extent(phase.vars[0])
+        each = channels_of(items, channels) if kernel.grain == 1 else None
+        pieces = -(-channels.value // each) if each else 1
+        e.lines += self.split(items * pieces, None, width)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
-        part = loops[-1][0]
+        part, piece = loops[-1][0], None
+        if pieces > 1:
+            loops.append((e.fresh("piece"), str(pieces)))
         e.lines += positions(loops, "begin")
         e.open(alone)
+        if pieces > 1:
+            piece = e.fresh("low"), e.fresh("high")
+            e.lines += [f"const tc_index {piece[0]} = {loops[-1][0]} * {each};",
+                        f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
         def some(first: Expr, size: int) -> None:
-            self.phase([_copied(phase, parts.row, first + i, "") for i in range(size)], None)
+            self.phase([_copied(phase, parts.row, first + i, "") for i in range(size)], piece)
 
         before = not parts.alike
         behind = count > 1 and (before or parts.rest < width)
@@ -342,11 +353,11 @@ class LoopNestEmitter:
         dims = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims) if s in e.names.used]
         return [*(dims or ["(void)d;"]), *buffers]
 
-    def split(self, items: Expr, pieces: Expr | None, rows: int = 1) -> list[str]:
-        """rows: of the kernel that an item has; 0 where there are no elements."""
+    def split(self, items: Expr, pieces: Expr | None, rows: int = 1, size: int = PIECE) -> list[str]:
+        """rows: of the kernel that an item has; 0 where there are no elements. size: of pieces."""
         e, grain = self.e, max(1, self.kernel.grain // max(1, rows))
         if pieces is not None and (not pieces.is_const or pieces.value > 1):
-            grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE
+            grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE if size == PIECE else 1
         if self.side > 1:
             grain = -(-grain // self.side)
         n = e.index(items)
