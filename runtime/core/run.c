@@ -268,18 +268,12 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
     return TC_STATUS_OK;
 }
 
-/* The largest team whose threads take pieces of each other's parts, and have a line of the cache each where they arrive at
- * barriers; larger ones share lines. There are no more threads than places on these lines. */
-enum { MOST_PARTS = 64, LINE = 64 / sizeof(unsigned), MOST_THREADS = MOST_PARTS * LINE };
-
 static tc_index team_size(const tc_context *context, const tc_function *f, const tc_variant *variant,
                           const tc_index *dims)
 {
     tc_index threads = TC_TEAMS && context->team.run ? context->team.threads : 1;
     if (threads > f->max_threads)
         threads = f->max_threads;
-    if (threads > MOST_THREADS)
-        threads = MOST_THREADS;
     if (threads > 1) {
         const uint64_t worth = variant->work(dims) / TC_WORK_PER_THREAD;
         if (worth < (uint64_t)threads)
@@ -296,15 +290,13 @@ static void run_thread(void *argument, tc_index thread, tc_index threads)
     tc_fpenv_leave(saved);
 }
 
+/* The largest team whose threads take pieces of each other's parts. */
+enum { MOST_PARTS = 64 };
+
 /* On a stack of its own: calls on one thread have no use for the parts. */
 __attribute__((noinline)) static void run_team(tc_frame *frame, tc_index threads)
 {
-    _Alignas(64) unsigned arrivals[MOST_THREADS];
     tc_part parts[MOST_PARTS];
-    frame->arrivals = arrivals;
-    frame->apart = threads <= MOST_PARTS ? LINE : 1;
-    for (tc_index i = 0; i < threads; ++i)
-        arrivals[i * frame->apart] = 0;
     if (threads <= MOST_PARTS) {
         for (tc_index i = 0; i < threads; ++i)
             parts[i].left = 0;

@@ -22,29 +22,29 @@ static void pause_cpu(void)
 }
 #endif
 
-void tc_wait(tc_frame *frame, tc_arrived *at)
+void tc_wait(tc_frame *frame, unsigned phase)
 {
 #if TC_TEAMS
-    for (unsigned count = 0; tc_waits(frame, at); ++count) {
+    for (unsigned count = 0; tc_waits(frame, phase); ++count) {
         if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
             pause_cpu();
     }
 #else
-    (void)frame, (void)at;
+    (void)frame, (void)phase;
 #endif
 }
 
-void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
+void tc_barrier(tc_frame *frame, tc_index threads)
 {
 #if TC_TEAMS
-    if (threads > 1) {
-        tc_arrived at = tc_arrive(frame, thread, threads);
-        tc_wait(frame, &at);
-    }
+    unsigned phase;
+    if (threads > 1 && !tc_arrive(frame, threads, &phase))
+        tc_wait(frame, phase);
 #else
-    (void)frame, (void)thread, (void)threads; /* one */
+    (void)frame;
+    (void)threads; /* one */
 #endif
 }
 
@@ -208,9 +208,9 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
     }
 }
 
-int tc_faulted(tc_frame *frame, int group, tc_index thread, tc_index threads)
+int tc_faulted(tc_frame *frame, int group, tc_index threads)
 {
-    tc_barrier(frame, thread, threads);
+    tc_barrier(frame, threads);
     /* A faster thread may be at a later check already; groups ascend, so all threads answer alike. */
     const int fault = __atomic_load_n(&frame->fault, __ATOMIC_ACQUIRE);
     return fault != 0 && fault <= group;

@@ -415,11 +415,11 @@ static void wait_and_fetch(void *p, tc_index thread, tc_index threads)
         if ((step + thread) % 7 == 0)
             sched_yield();
         w->done[thread] = step;
-        tc_barrier_ahead(&w->frame, thread, threads, &ahead);
+        tc_barrier_ahead(&w->frame, threads, &ahead);
         if (thread == step % threads)
             for (tc_index i = 0; i < threads; ++i)
                 w->seen += w->done[i] == step;
-        tc_barrier_ahead(&w->frame, thread, threads, &ahead);
+        tc_barrier_ahead(&w->frame, threads, &ahead);
         if (step % 5 == 0)
             tc_ahead_then(&ahead, w->frame.weights, two_products, 3, FETCHED, thread, threads);
     }
@@ -430,8 +430,7 @@ static void test_waiting(void)
     static unsigned char weights[64 + 120 * PANEL_BYTES];
     for (tc_index threads = 1; threads <= WAITING; threads += 2) {
         tc_context context = {0};
-        unsigned arrivals[WAITING * 3] = {0};
-        waiting w = {.frame = {.context = &context, .weights = weights, .arrivals = arrivals, .apart = threads % 4}};
+        waiting w = {.frame = {.context = &context, .weights = weights}};
         tc_pool *pool = tc_pool_create(threads);
         tc_context_use_pool(&context, pool);
         context.team.run(context.team.user, threads, wait_and_fetch, &w);
