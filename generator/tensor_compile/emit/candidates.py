@@ -213,22 +213,24 @@ def smallest(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1
 def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
     """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)
+    handed = access.product.integer and any(p.kind == "tile" for p in kernel.params)
 
     def cost(schedule: Schedule) -> float:
         own = OWN_CODE if schedule.epilogue == "registers" else 1.0
-        return own * cycles(access, schedule, target, parts)
+        return own * cycles(access, schedule, target, parts, handed)
 
     return sorted(legal(kernel, isa, target), key=cost)
 
 
-def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1) -> float:
+def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, handed: bool = False) -> float:
     """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
-    number of rows the mean, of ratios, of the time at several numbers."""
+    number of rows the mean, of ratios, of the time at several numbers; the largest alone where they are handed on by a
+    loop over blocks of rows, all but the last of which have as many."""
     model = _Model(access, schedule, target, parts)
     if access.rows.is_const:
         return model.cycles(max(1, access.rows.value))
     most, (least, _) = size(access.rows), access.rows.range()
-    numbers = {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
+    numbers = {most} if handed else {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
     return math.exp(sum(math.log(model.cycles(m)) for m in sorted(numbers)) / len(numbers))
 
 
