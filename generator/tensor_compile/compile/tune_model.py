@@ -129,12 +129,13 @@ class _Search:
         if of is None:
             return Result(left=1)   # or more: which kernels there are was not known in time
         shares = self.calls(of.target) and tune_lines.team(of.target) > 1
+        reserved = SPLITS if shares and not self.short(SPLITS) else 0
         with Progress() as progress:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
                             self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
                             of.host.command)
             result = tune.tune(tune.contractions(of.plan), tools, self.options.lock_path, self.request.rounds,
-                               self.request.again, self.say(progress), self.clock.left(1 - SPLITS if shares else 1),
+                               self.request.again, self.say(progress), self.clock.left(1 - reserved),
                                self.request.keep)
         if shares:
             self.splits(of)
@@ -142,6 +143,11 @@ class _Search:
             self.share = 1
             self.lines(now)   # where kernels are others then, they are the next run's
         return result
+
+    def short(self, part: float) -> bool:
+        """Whether decisions would not come to their end in that part of what is left of the time."""
+        room = self.clock.left(part)
+        return room is not None and room < TRIALS * self.formed
 
     def planned(self) -> Planned | None:
         """What the build is now; None where there is no time for that."""
@@ -246,15 +252,14 @@ class _Search:
 
     def kind(self, of: Planned, kind: Kind, part: float, again: bool) -> bool:
         """Whether any decision is another one now. again: those with a good line are measured, too."""
-        room = self.clock.left(part)
         if self.clock.over or not kind.decisions:
             return False
-        if room is not None and room < TRIALS * self.formed:
+        if self.short(part):
             if part == 1:
                 self.tell(f"{kind.name} are left for the next run")
             self.waiting |= kind.name != "splits"
             return False
-        with Progress() as progress, tune.limited(room):
+        with Progress() as progress, tune.limited(self.clock.left(part)):
             found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, again, progress,
                                     self.request.keep)
             progress.say("")
