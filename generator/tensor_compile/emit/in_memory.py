@@ -318,7 +318,7 @@ class _Emitter:
 
             "late_argument": ", &late" if kind.tiles else "",
             "later": later, "starts_parameter": ", const tc_word *starts" if later else "",
-            "starts_argument": ", starts" if later else "", "starts_at": self.blocks.starts_at,
+            "starts_argument": ", starts" if later else "", "starts_at": self.blocks.starts_at if later else 0,
             "row_starts": f", own + {self.blocks.starts_at}" if later else "",
             "whole_accs": ", ".join(f"tcv_add_i32(tcv_load_i32(acc + ({s} * apart + c)), start)" if later else
                                     f"tcv_load_i32(acc + ({s} * apart + c))" if integer else
