@@ -140,16 +140,16 @@ TC_MODEL(m)
                                          .floats = true), 0.05f, {zero}}};
     tc_output(g, "z{i}", tc_quantized_add(.a = y{i}, .b = {{r, 0.03f, 2}}, .scale = {scale}, .zero = 3,
                                           .floats = true));
-""" for i, (zero, scale) in enumerate(((-128, "0.05f"), (127, "0.02f"), (0, "0.3f"), (19, "0.05f")))) + "}\n"
+""" for i, (zero, scale) in enumerate(((-128, "0.05f"), (19, "0.3f")))) + "}\n"
 with tempfile.TemporaryDirectory() as name:
     (Path(name) / "m.c").write_text(ADDED, encoding="utf-8")
     tensors = {f"w{i}": ("I8", [96, 64], [rng.randrange(-most, most) for _ in range(96 * 64)])
-               for i, most in enumerate((128, 128, 8, 2))}
+               for i, most in enumerate((128, 8))}
     st.write(Path(name) / "w.safetensors", tensors | {"scale": ("F32", [96], [(0.2, 1e-3, 0.125, 3e-5)[i % 4]
                                                                            for i in range(96)])})
-    called = run("check", Path(name) / "m.c", "--isa", "avx2,avx512,avx512_vnni,avx512_amx")
+    called = run("check", Path(name) / "m.c", "--isa", "avx2,avx512_vnni,avx512_amx")
     bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
-    if not ok(len(bits) >= 4 and all(line.endswith(": equal") or "skipped" in line for line in bits),
+    if not ok(len(bits) >= 2 and all(line.endswith(": equal") or "skipped" in line for line in bits),
               "rounded products that are added to have the interpreter's bits"):
         note(called.stdout + called.stderr)
 
