@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How near a step of a decoder (SmolLM2-135M's shape) comes to a plain read of the bytes that it reads: all weights, and
-the keys and values of the tokens in front.
+"""How near a step of a decoder (SmolLM2-135M's shape) comes to a plain read of the bytes that it reads: all weights,
+and the keys and values of the tokens in front.
 
   python3 bench/decode.py [--past 4096] [--threads 1,4,16] [--rounds 30] [--isa avx512] [--build DIR]
 
-Read and step take turns, on the same team and the same memory. Of two ways to read, in one stream a thread or in four that
-are fetched ahead, the one counts that took less. Values are seeded, so no weights are needed. Needs nothing but Python.
+Read and step take turns, on the same team and the same memory. Of two ways to read, in one stream a thread or in four
+that are fetched ahead, the one counts that took less. Values are seeded, so no weights are needed. Needs nothing but
+Python.
 """
 from __future__ import annotations
 
@@ -59,25 +60,27 @@ def program(folder: Path, cache: Path, past: int, arguments: Sequence[str], shap
     folder.mkdir(parents=True, exist_ok=True)
     made, weights, header = folder / "decode", folder / "weights.safetensors", folder / "header.bin"
     empty_weights(shape, weights)
-    words = ["-D", f'WEIGHTS="{weights}"', "-D", f"LAYERS={shape.layers}", "-D", f"CAPACITY={past + 512}", "--specialize",
-             f"past={past}", "--weights", "external", *arguments]
+    words = ["-D", f'WEIGHTS="{weights}"', "-D", f"LAYERS={shape.layers}", "-D", f"CAPACITY={past + 512}",
+             "--specialize", f"past={past}", "--weights", "external", *arguments]
     builds.tool(MODEL, folder, cache, words)
     with open(folder / "model.weights", "rb") as file:
         header.write_bytes(file.read(HEADER))
     (folder / "model.weights").unlink()
     include = builds.ROOT / "runtime" / "include"
-    subprocess.run([*builds.CC, "-std=c11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror", f"-DKV_HEADS={KV_HEADS}",
-                    f"-DHEAD={HEAD}", f"-I{folder}", f"-I{include}", str(builds.HERE / "decode.c"),
+    subprocess.run([*builds.CC, "-std=c11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror",
+                    f"-DKV_HEADS={KV_HEADS}", f"-DHEAD={HEAD}", f"-I{folder}", f"-I{include}",
+                    str(builds.HERE / "decode.c"),
                     str(builds.ROOT / "runtime" / "hosted" / "pool.c"), str(folder / "model.o"),
-                    *map(str, builds.core(folder / "core")), "-pthread", "-Wl,--gc-sections", "-o", str(made)], check=True)
+                    *map(str, builds.core(folder / "core")), "-pthread", "-Wl,--gc-sections", "-o", str(made)],
+                   check=True)
     return made
 
 
 def measured(made: Path, threads: int, past: int, rounds: int, shape: Shape = Shape()) -> tuple[int, list[list[int]]]:
     """The bytes that are read, and of each round the nanoseconds of both reads and of the step."""
     table = 4 * WIDTH * shape.words
-    lines = subprocess.run([str(made), str(threads), str(past), str(rounds), str(made.parent / "header.bin"), str(table)],
-                           capture_output=True, text=True, check=True).stdout.splitlines()
+    command = [str(made), str(threads), str(past), str(rounds), str(made.parent / "header.bin"), str(table)]
+    lines = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
     return int(lines[0]), [[int(x) for x in line.split()] for line in lines[1:]]
 
 

@@ -109,7 +109,8 @@ with tempfile.TemporaryDirectory() as temporary:
     packed, keys = (made.parent / "header.bin").read_bytes()[16:24], 2 * 3 * 41 * 64 * 4
     for threads in (1, 2):
         size, rounds = decode.measured(made, threads, 40, 3, shape)
-        equal(size, int.from_bytes(packed, "little") - 512 * 576 * 4 + keys, "decode: weights, keys and values are read")
+        equal(size, int.from_bytes(packed, "little") - 512 * 576 * 4 + keys,
+              "decode: weights, keys and values are read")
         ok(len(rounds) == 3 and all(len(row) == 3 and min(row) > 0 for row in rounds),
            f"decode: both reads and the step are timed, {threads} threads")
 

@@ -222,8 +222,8 @@ with tempfile.TemporaryDirectory() as place:
     run, tune_whole._Search.run = tune_whole._Search.run, broken
     change = {"a": tune_whole.Change("x", "y", "z")}
     proof = tune_whole.prove(asked, change, {"a": {("f", "v")}}, Progress(), None)
-    equal((proof.refused, tune_whole.summary(proof, 1)), ([], "whole calls: 0 of 1 changes make them slower and are not "
-          "taken; 1 were not compared so: an index is out of range"), "calls that cannot be timed refuse nothing")
+    equal((proof.refused, tune_whole.summary(proof, 1)), ([], "whole calls: 0 of 1 changes make them slower and are "
+          "not taken; 1 were not compared so: an index is out of range"), "calls that cannot be timed refuse nothing")
     equal(tune_whole.prove(asked, change, {}, Progress(), None).unproved, [], "kernels of sizes that vary")
     tune_whole._Search.run = run
     locks.write(lock, entries | {wide: replace(entries[wide], candidate=NAME)})

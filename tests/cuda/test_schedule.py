@@ -128,7 +128,7 @@ text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
 ok(text.index("tc_begin_wait();") < text.index("first_operand(again)") and
    text.rindex("tc_begin_wait();") < text.index("= p3["), "lines and residuals")
 
-# A query's keys are parted among the blocks of a cluster; each takes what it has at once, if registers have room for it.
+# A query's keys are parted among the blocks of a cluster; each takes what it has at once, where registers have room.
 for keys, wanted in ((513, "q16_k80_c8"), (512, "q16_k64_c8"), (1024, "q16_k128_c8"), (1025, "q16_k64_c8"),
                      (100, "q16_k64_c2")):
     shape = schedule_cuda.shapes(attend(8, 4, keys, 64), schedule_cuda.Units("bf16", True))[0]

@@ -11,7 +11,7 @@ from tensor_compile.loops.kernel_interface import changed
 from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel, Phase, Step, Store, Tiles
 from tensor_compile.loops.scalar_ir import Buffer, Const, Load
 from tensor_compile.loops.tile_panels import panels, tiled
-from tensor_compile.symbolic import Expr, IntLike, sym, Sym, wrap
+from tensor_compile.symbolic import IntLike, sym, Sym, wrap
 
 
 def found(kernel: Kernel, **packed: int) -> list[tuple[int, int, int, int]] | None:

@@ -49,7 +49,7 @@ def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
 
 
 def attention_softmax(size: int) -> Case:
-    """As attention has it: of many rows, some with a NaN, infinities or zeros of both signs; a row of -inf becomes 0."""
+    """As attention has it: of many rows, some with a NaN, infinities or zeros of both signs; one of -inf becomes 0."""
     r, v = loop("r", 40), loop("v", size)
     x, y = buffer("x", "f32", (40, size), "input"), buffer("y", "f32", (40, size), "output")
     most = op("maximum", Local("m", "f32"), f32(-3.4028234663852886e38))

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of bytes whose full tiles end in bytes: several tiles and rows that are left, words of sums that sorting takes
-and that it leaves, both signs of rows and results, a residual; the bits of the interpreter. Full tiles of AVX2 are called
-with the tile's first row, and their sums start from zeros: columns are loaded as they are before their bits were turned."""
+"""Products of bytes whose full tiles end in bytes: several tiles and rows that are left, words of sums that sorting
+takes and that it leaves, both signs of rows and results, a residual; the bits of the interpreter. Full tiles of
+AVX2 are called with the tile's first row, and their sums start from zeros: columns are loaded as they are before their
+bits were turned."""
 import random
 import tempfile
 from pathlib import Path
@@ -10,7 +11,8 @@ from samples import run, st
 from tap import done, note, ok
 
 # channels, height, width, filters, window, dtype, scale, residual
-CASES = [(19, 5, 8, 37, 1, "I8", 4e-3, False), (20, 6, 5, 24, 3, "U8", 1e-3, True), (280, 4, 7, 80, 1, "I8", 2e-3, False)]
+CASES = [(19, 5, 8, 37, 1, "I8", 4e-3, False), (20, 6, 5, 24, 3, "U8", 1e-3, True),
+         (280, 4, 7, 80, 1, "I8", 2e-3, False)]
 rng = random.Random(11)
 with tempfile.TemporaryDirectory() as name:
     folder, tensors = Path(name), {}

@@ -46,7 +46,8 @@ def main(folder: Path) -> None:
     equal(said["kept"][-1][1], "usual", "but not that of what was measured before")
     equal(said["kept"][1][1:], ["close", "975.0", "6"], "which six rounds tell")
     equal(next(line[1] for line in said["chance"] if line[0] == "winner"), "usual", "who was fast by chance loses")
-    equal(next(line[1] for line in said["noisy"] if line[0] == "winner"), "unlucky", "where times vary, nobody goes early")
+    equal(next(line[1] for line in said["noisy"] if line[0] == "winner"), "unlucky",
+          "where times vary, nobody goes early")
     every = 29    # points of a long call: 1e8 operations, of which 4e6 are computed
     counts = [N * 3 * 6, sum((N - fill + every - 1) // every for fill in range(3))]
     equal(int(next(line[1] for line in said["noisy"] if line[0] == "points")), sum(counts),

@@ -144,7 +144,8 @@ def refused() -> None:
     """What did not make whole calls faster."""
     search = tune_lines.Search({"key": "usual"})
     search.found["key"]["other"] = [3.0, 2.0, 2.5, 2.0, 2.0, 2.0], [1.5, 1.0, 1.5, 1.0, 1.0, 1.0]
-    equal(search.won("key"), tune_variants.Timed("key", ("usual", 2.0), ("other", 1.0)), "another choice is faster alone")
+    equal(search.won("key"), tune_variants.Timed("key", ("usual", 2.0), ("other", 1.0)),
+          "another choice is faster alone")
     search.keep(["key"])
     equal(search.won("key"), tune_variants.Timed("key", ("usual", 2.0), ("usual", 2.0)),
           "what is used stays, with its own time, where whole calls are no faster")
@@ -177,8 +178,8 @@ def machines(folder: Path) -> None:
         for name, file in ("model.c", "model.c"), ("others.lock", "model.tuning.lock"):
             (place / file).write_bytes((folder / name).read_bytes())
         os.sched_setaffinity(0, some)
-        result = subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", "model.c", "-o", ".",
-                                 "--isa", ISA, "--cache", str(place / "cache")], cwd=place, capture_output=True,
+        result = subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), "build", "model.c", "-o",
+                                 ".", "--isa", ISA, "--cache", str(place / "cache")], cwd=place, capture_output=True,
                                 text=True, check=False)
         os.sched_setaffinity(0, cpus)
         ok(result.returncode == 0, "build with the lock") or note(result.stderr)

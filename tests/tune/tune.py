@@ -100,7 +100,8 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     equal(most(end, 1.0, 10), {60}, "all where there is time for that")
     equal(most(end, 1000.0, 10), {tune_pace.FEWEST}, "the fewest")
     known = {tune_pace.kin(case): {names[40].name: 1.0, names[50].name: 2.0} for case in cases}
-    equal([(len(case.candidates), *case.candidates[-2:]) for case in tune_pace.Pace(end, 10.0, 10, known).fewer(cases, cases)],
+    fewer = tune_pace.Pace(end, 10.0, 10, known).fewer(cases, cases)
+    equal([(len(case.candidates), *case.candidates[-2:]) for case in fewer],
           [(tune_pace.LATER, names[40], names[50])] * 3, "what was best for its kin")
     last = replace(cases[0], incumbent=cases[0].candidates[-1])
     equal(tune_pace.spread(last, 1).candidates, (last.candidates[0], last.incumbent), "the incumbent is one of them")
@@ -135,7 +136,8 @@ def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
     said: list[str] = []
     equal(len(tune.tune(kernels, tools, path, rounds=2, say=said.append, budget=1000.0).timed), 1,
           "the next run goes on from there, a budget is enough")
-    ok(any(line.startswith("measuring 1 of 1 kernels, 9") for line in said), "with a budget the time left is known")
+    ok(any(re.match(r"measuring 1 of 1 kernels, (9\d\d|1000)\b", line) for line in said),
+       "with a budget the time left is known")
 
     def late(line: str) -> None:
         if line.startswith("measuring 3"):

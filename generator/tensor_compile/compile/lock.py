@@ -145,8 +145,8 @@ class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
     needs a good entry), off (never read). small: where the lock does not decide, little code does. lines: orders and
     fusions need entries, too, where the lock has some; orders, fusions: what may be decided, where that is wanted;
-    applied: keys of orders that the lock decides, whether the cost model would offer them or not; stored: keys of fusions
-    by entry, variant and buffer that is stored where they are not made."""
+    applied: keys of orders that the lock decides, whether the cost model would offer them or not; stored: keys of
+    fusions by entry, variant and buffer that is stored where they are not made."""
 
     mode: str
     path: Path

@@ -26,6 +26,7 @@ from .options import Options
 from .progress import Progress
 from .tools import ToolBroken
 from .tune import OutOfTime, Result, alone, limited
+from .tune_cuda import Choice
 from .tune_variants import Built, calls_user
 
 TURNS = 3
@@ -63,7 +64,7 @@ def changes(result: Result) -> dict[str, Change]:
 
 def refuse(result: Result, proof: Proof, lock: Path, keep: bool) -> None:
     """What was refused stays as it was, in the result and, where that is kept, in the lock."""
-    result.timed = [(key, replace(winner, name=result.used[key]), result.before[key]) if key in proof.refused else
+    result.timed = [(key, Choice(result.used[key], winner.isa), result.before[key]) if key in proof.refused else
                     (key, winner, count) for key, winner, count in result.timed]
     if keep and proof.refused:
         known = locks.read(lock)

@@ -88,7 +88,9 @@ class _Part(Part):
         return {**self.texts(), "fetch": "\n".join(fetch), "stage": "\n".join(stage), "early": early,
                 "epilogue": "\n".join(epilogue), "loaded": "\n".join(loaded), "column": self.column(),
                 "declared": "\n".join(f"{C_TYPE[n.dtype]} {name} = 0;" for n, name in kept.items()),
-                "sum_count": len(operands), "paired": bool(self.half), "ragged": not self.half and self.tile.parted == 1, "half_warps": self.tile.warps // 2, **self.shares()}
+                "sum_count": len(operands), "paired": bool(self.half),
+                "ragged": not self.half and self.tile.parted == 1, "half_warps": self.tile.warps // 2,
+                **self.shares()}
 
     def loaded(self) -> tuple[list[str], dict[Scalar, str]]:
         """Statements that bring what a point needs besides its sums, while its terms are multiplied, and where that is

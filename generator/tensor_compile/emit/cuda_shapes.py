@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import count
-from typing import Callable, Hashable, TypeAlias
+from typing import Callable, Hashable, TypeAlias, TypeGuard
 
 from ..loops import tile_limits
 from ..loops.fused import Fused
@@ -24,7 +24,7 @@ def product_of(kernel: Kernel) -> Kernel:
     return kernel.contraction if isinstance(kernel, PreparedKernel) else kernel
 
 
-def is_tuned(kernel: Kernel, units: Units) -> bool:
+def is_tuned(kernel: Kernel, units: Units) -> TypeGuard[Tuned]:
     """Whether a lock may say how it is computed: it has several shapes, and any data fits it. It has no indices that
     are data, nor first operands that have to be zeros where a predicate is false (loops/tile_limits.py)."""
     if isinstance(kernel, LoopNestKernel):

@@ -57,8 +57,8 @@ class Epilogue:
         return [f"acc{s}" for s in range(self.access.sums)]
 
     def finishes(self, pieces: int) -> list[dict[str, str]]:
-        """The functions `finish`, where a mask may be true in a whole tile `finish_unmasked`, and, where the last columns
-        are no whole panel, `finish_partial`. pieces: times that one is expanded in a tile."""
+        """The functions `finish`, where a mask may be true in a whole tile `finish_unmasked`, and, where the last
+        columns are no whole panel, `finish_partial`. pieces: times that one is expanded in a tile."""
         out = self.again() + self.finish_unmasked()
         work = sum(_work(s.value) for s in self.kernel.stores)
         inline = "__attribute__((noinline))" if work * pieces > INLINE_LIMIT else \
@@ -81,8 +81,8 @@ class Epilogue:
 
     # -- masks ------------------------------------------------------------------------------------------------------
     def unmasked(self, columns: int) -> str:
-        """Whether a mask, causality say, is true at all points of a tile of so many columns: C text; "" where results do
-        not depend on a mask, or it does not grow with rows and shrink with columns."""
+        """Whether a mask, causality say, is true at all points of a tile of so many columns: C text; "" where results
+        do not depend on a mask, or it does not grow with rows and shrink with columns."""
         kernel = self.kernel
         mask = self.mask()
         if not mask:

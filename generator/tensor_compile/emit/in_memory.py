@@ -346,7 +346,8 @@ class _Emitter:
             "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
-            "whole_columns": self.whole_columns, **self.straightness(four), "four_partial": "\n".join(four.partial) if four else "",
+            "whole_columns": self.whole_columns, **self.straightness(four),
+            "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "",
         }
         if schedule.epilogue == "registers":

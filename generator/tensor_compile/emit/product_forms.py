@@ -77,8 +77,8 @@ class Form:
 
     @property
     def starts(self) -> bool:
-        """Sums start from a number that stands behind the row: less `zero` times the sum of the row. Halves of words and
-        sorted ones are b's own numbers: what panels have more is taken off when they are loaded."""
+        """Sums start from a number that stands behind the row: less `zero` times the sum of the row. Halves of words
+        and sorted ones are b's own numbers: what panels have more is taken off when they are loaded."""
         return self.product.zero != 0 and self.halves == 1
 
     def tall(self, rows: int) -> bool:

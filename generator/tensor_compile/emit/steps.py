@@ -100,7 +100,8 @@ class StepsWriter:
         self.fetch_next(0)
         self.fetch_next(1)
         known = rows[f"{name}_streams"]
-        return [f"static const tc_stream {name}_streams[] = {{", *("    " + row for row in known), "};", ""] if known else []
+        rows_text = ["    " + row for row in known]
+        return [f"static const tc_stream {name}_streams[] = {{", *rows_text, "};", ""] if known else []
 
     def fetch_next(self, step: int) -> None:
         """From here on what step number `step` of those reads is fetched, too."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Steps that read large memory once, as a decoder's do: packed weights by products of few rows, and keys and values that
-lie in a state. Memory sets their time.
+"""Steps that read large memory once, as a decoder's do: packed weights by products of few rows, and keys and values
+that lie in a state. Memory sets their time.
 
-A thread that waits at a barrier fetches its part of what the next two of them read (tc_barrier_ahead), so that memory is
-read while small steps run, or other threads finish. What a part is the kernel says: all panels of all its products, one
-product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`); of tiles, all tiles.
+A thread that waits at a barrier fetches its part of what the next two of them read (tc_barrier_ahead), so that memory
+is read while small steps run, or other threads finish. What a part is the kernel says: all panels of all its products,
+one product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`); of tiles, all tiles.
 """
 from __future__ import annotations
 

@@ -116,7 +116,8 @@ def form_of(node: Node, constant: set[Node]) -> Form | None:
     sizes = (*w.shape, *x.shape[2:], *node.types[0].shape[2:])
     if not all(s.is_const for s in sizes) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)):
         return None
-    return chosen(*(s.value for s in node.types[0].shape[2:]), w.shape[0].value, w.shape[1].value)
+    high, wide = node.types[0].shape[2:]
+    return chosen(high.value, wide.value, w.shape[0].value, w.shape[1].value)
 
 
 def chosen(high: int, wide: int, outs: int, ins: int) -> Form | None:

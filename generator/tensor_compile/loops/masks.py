@@ -60,9 +60,9 @@ def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
 
 
 def spreads_nan(kernel: LoopNestKernel) -> bool:
-    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients. A NaN among its scores makes
-    the sum NaN and so all quotients, whether the maximum is NaN or that of the others; nor does the sign of a maximum of
-    zero change an exp."""
+    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients. A NaN among its scores
+    makes the sum NaN and so all quotients, whether the maximum is NaN or that of the others; nor does the sign of a
+    maximum of zero change an exp."""
     if _softmax_of(kernel) is None:
         return False
     (kept,), (out,) = kernel.phases[1].stores, kernel.phases[2].stores

@@ -79,9 +79,10 @@ class _Former:
         value = at_column(store.value)
         found = list(dict.fromkeys(loads(value)))
         for halves in halves_of(column):
-            values = [self.stored(part, load, halves) for load in found]
-            if all(values) and any(isinstance(x, Acc) and x.number for v in values for x in walk(v)):
-                own = dict(zip(found, values))
+            stored = [self.stored(part, load, halves) for load in found]
+            values = [v for v in stored if v is not None]
+            if len(values) == len(stored) and any(isinstance(x, Acc) and x.number for v in values for x in walk(v)):
+                own: dict[Scalar, Scalar] = dict(zip(found, values))
                 made = Store(store.buffer, tuple(e.substitute(place) for e in store.index),
                              Rewriter(leaf=own.get)(value))
                 gone = {x.buffer for x in found}
