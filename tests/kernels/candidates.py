@@ -125,7 +125,8 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
         if tile.dtype == "f32" and (everything or i % 3 == 1):   # a mask true in a whole tile, in a part, nowhere
-            masked = causal(2 * tile.rows + 1, 3 * tile.columns + 20, 7, tile.columns + tile.rows, i % 2 == 0)
+            masked = causal(2 * tile.rows + 1, 3 * tile.columns + 20, 7, tile.columns + tile.rows, i % 2 == 0,
+                            3 * (i // 3 % 2))
             own = schedules(tile, target)[0]
             if table.refusal(masked, own) is None:
                 out.append(Case("a causal mask", masked, {}, (own,), own))

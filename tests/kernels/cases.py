@@ -68,11 +68,13 @@ def predicated(m: Size, n: Size, k: Size, given: bool = True) -> ContractionKern
     return replace(kernel, params=(*kernel.params[:2], p, *kernel.params[2:]), where=where)
 
 
-def causal(m: Size, n: Size, k: Size, beyond: int = 3, scaled: bool = False) -> ContractionKernel:
-    """out[m, n] = the sum of a[m, k] * b[k, n] (, an eighth of it) where n <= m + beyond, -inf elsewhere."""
-    kernel = matmul(m, n, k, bias=False)
+def causal(m: Size, n: Size, k: Size, beyond: int = 3, scaled: bool = False, heads: int = 0) -> ContractionKernel:
+    """out[m, n] = the sum of a[m, k] * b[k, n] (, an eighth of it) where n <= m + beyond, -inf elsewhere. heads: so
+    many of these, the mask of each two columns wider than that of the one before."""
+    kernel = matmul(m, n, k, bias=False, batch=heads or None)
     (store,) = kernel.stores
-    there = Apply("le", "bool", (IndexValue("i32", sym(kernel.n[0])), IndexValue("i32", sym(kernel.m[0]) + beyond)))
+    last = sym(kernel.m[0]) + sum((2 * sym(s) for s in kernel.batch), wrap(beyond))
+    there = Apply("le", "bool", (IndexValue("i32", sym(kernel.n[0])), IndexValue("i32", last)))
     part = Apply("mul", "f32", (store.value, Const("f32", 0x3e000000))) if scaled else store.value
     value = Apply("select", "f32", (there, part, Const("f32", 0xff800000)))
     return replace(kernel, stores=(replace(store, value=value),))

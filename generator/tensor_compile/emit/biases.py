@@ -14,8 +14,9 @@ from .candidate_table import TILE
 def bias_of(kernel: ContractionKernel) -> tuple[str, ContractionKernel] | None:
     """The parameter that holds the bias, and the kernel without it; None where there is none. Integers wrap, so that a
     sum may start from any of its terms; the numbers of the last tile's columns must all exist."""
-    users = {s for s in walk(*(x.value for x in kernel.stores)) if any(isinstance(c, Acc) for c in s.children)}
-    if len(kernel.b) != 1 or len(kernel.n) != 1 or len(users) != 1:
+    values = [x.value for x in kernel.stores]
+    users = {s for s in walk(*values) if any(isinstance(c, Acc) for c in s.children)}
+    if len(kernel.b) != 1 or len(kernel.n) != 1 or len(users) != 1 or any(isinstance(v, Acc) for v in values):
         return None
     (user,) = users
     if not (isinstance(user, Apply) and user.op == "add" and user.dtype == "i32"):

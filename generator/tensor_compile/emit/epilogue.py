@@ -87,7 +87,8 @@ class Epilogue:
         mask = self.mask()
         if not mask:
             return ""
-        last = {**self.names, kernel.m[0]: "t->row", kernel.n[0]: f"(j + {columns - 1})"}
+        batch = {s: f"t->b{i}" for i, s in enumerate(kernel.batch)}
+        last = {**self.names, **batch, kernel.m[0]: "t->row", kernel.n[0]: f"(j + {columns - 1})"}
         return " && ".join(f"{c_index(e, last)} >= 0" for e in mask)
 
     def mask(self) -> list[Expr]:
