@@ -24,7 +24,9 @@ static tc_status fail(tc_error *error, tc_status status, const char *subject, co
 {
     if (error) {
         *error = (tc_error){.status = status, .subject = subject, .position = -1};
-        snprintf(error->message, sizeof error->message, "cuda: %s: %s", subject, reason);
+        /* A long reason loses its end. */
+        if (snprintf(error->message, sizeof error->message, "cuda: %s: %s", subject, reason) < 0)
+            error->message[0] = 0;
     }
     return status;
 }

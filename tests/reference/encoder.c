@@ -5,14 +5,14 @@ enum { HIDDEN = 24, HEADS = 3, HEAD = HIDDEN / HEADS };
 
 static tc_tensor linear(tc_graph *g, tc_tensor x, const char *name)
 {
-    TC_SCOPE(g, name)
+    TC_SCOPE(g, "%s", name)
         x = tc_linear(x, tc_weight(g, "weight"), tc_weight(g, "bias"));
     return x;
 }
 
 static tc_tensor norm(tc_graph *g, tc_tensor x, const char *name)
 {
-    TC_SCOPE(g, name)
+    TC_SCOPE(g, "%s", name)
         x = tc_layer_norm(x, tc_weight(g, "weight"), tc_weight(g, "bias"), .eps = 1e-5);
     return x;
 }
