@@ -6,7 +6,7 @@
  *   nvcc -arch=sm_90a -o ring bench/cuda/ring.cu && compute-sanitizer --tool racecheck ./ring 0
  *
  * 0: plain stores, an arrival of each lane behind them; 1: cp.async, waited for before the arrival; 2: cp.async, whose end
- * arrives (noinc).
+ * arrives (noinc). 3 to 5: the same, where all lanes of a warp that has read arrive; before, one behind __syncwarp does.
  */
 #include <cstdint>
 #include <cstdio>
@@ -45,7 +45,7 @@ template <int MODE> __device__ void bring(float *to, const float *from, uint64_t
         arrive(full);
 }
 
-template <int MODE> __global__ void ring(const float *from, float *to)
+template <int MODE, bool ALL> __global__ void ring(const float *from, float *to)
 {
     __shared__ float memory[STAGES][LINE];
     __shared__ uint64_t full[STAGES], empty[STAGES];
@@ -54,7 +54,7 @@ template <int MODE> __global__ void ring(const float *from, float *to)
         for (int i = 0; i < STAGES; ++i)
             for (int side = 0; side < 2; ++side)
                 asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at((side ? empty : full) + i)),
-                             "r"(side ? 2 : 32)
+                             "r"(!side ? 32 : ALL ? 64 : 2)
                              : "memory");
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -71,7 +71,7 @@ template <int MODE> __global__ void ring(const float *from, float *to)
             for (int i = 0; i < LINE; i += 4)
                 sum += memory[slot][i + thread % 4];
             __syncwarp();
-            if (thread % 32 == 0)
+            if (ALL || thread % 32 == 0)
                 arrive(empty + slot);
         }
     }
@@ -81,10 +81,11 @@ template <int MODE> __global__ void ring(const float *from, float *to)
 
 int main(int argc, char **argv)
 {
-    void (*const modes[])(const float *, float *) = {ring<0>, ring<1>, ring<2>};
+    void (*const modes[])(const float *, float *) = {ring<0, false>, ring<1, false>, ring<2, false>,
+                                                             ring<0, true>,  ring<1, true>,  ring<2, true>};
     const int mode = argc > 1 ? argv[1][0] - '0' : 0;
     float *from, *to;
-    if (mode < 0 || mode > 2)
+    if (mode < 0 || mode > 5)
         return 2;
     cudaMalloc(&from, PIECES * LINE * sizeof(float)), cudaMalloc(&to, 64 * sizeof(float));
     cudaMemset(from, 0, PIECES * LINE * sizeof(float));
