@@ -104,6 +104,9 @@ ok(len(planned(heads(), precision="f32")[0]) > 1, "not with exact products")
 ok(len(planned(heads(3), 3)[0]) > 1, "not of several rows")
 ok(len(planned(heads(axis=3))[0]) > 1, "not where elements of a half are exchanged")
 ok(len(planned(heads(half=2), half=2)[0]) > 1, "not of halves that have fewer columns than warps")
+parts = [*heads()[:1], "%5 = neg(%4) : f32[1,64]", "%6 = concat(%4, %5) {axis=0} : f32[2,64]",
+         "%7 = reduce(%6) {op=sum, axes=[0], order=lanes} : f32[64]"]
+ok(len(planned(parts, result="%7")[0]) > 1, "not where the product stores a temp in two parts")
 both = ("%12 = concat(%10, %11) {axis=0} : f32[2,2,2,16]",)
 ok(len(planned(heads(more=both), result="%12")[0]) > 1, "not where something else needs a factor")
 done()

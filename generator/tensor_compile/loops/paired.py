@@ -96,8 +96,8 @@ class _Former:
         """What the product stored where the nest loads, of sum 0 at the point's column or of sum 1, the other
         column's."""
         assert isinstance(load, Load)
-        (store,) = (s for s in part.stores if s.buffer == load.buffer)
-        if load.valid or load.dynamic or store.dynamic:
+        store, *others = (s for s in part.stores if s.buffer == load.buffer)
+        if others or load.valid or load.dynamic or store.dynamic:
             return None
         wanted, address = (self.buffers[load.buffer].address(index) for index in (load.index, store.index))
         if address == wanted:
