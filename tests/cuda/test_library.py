@@ -94,7 +94,7 @@ for what, lines, wanted in (
         ("rows of no number", {"m": "i:rows"}, None),
         ("a bias that a kernel made", {"value": 'cast bf16 (add f32 (acc f32, load f32 ("moving"[j])))'}, None),
         ("two matrices", {"value": f"cast bf16 (add f32 ({ADDED}, add f32 (acc f32, {ADDED})))"}, None),
-        ("relu, whose NaN the library does not keep", {"value": "cast bf16 (maximum f32 (acc f32, f32 0x0))"}, None),
+        ("relu, which might not keep NaN", {"value": "cast bf16 (maximum f32 (acc f32, f32 0x0))"}, None),
         ("another function", {"value": "cast bf16 (tanh f32 (acc f32))"}, None),
         ("a factor", {"value": "cast bf16 (mul f32 (acc f32, f32 0x40000000))"}, None)):
     equal(product_of(lines), wanted, what)

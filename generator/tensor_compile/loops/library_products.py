@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contractions that cuBLASLt can compute on a GPU, as the library has products: two matrices whose lines lie at equal
-distances, and behind the sums nothing but a bias a column, a matrix that is added, and the gelu by tanh (not relu: the
-library's is not known to keep NaN).
+distances, and behind the sums nothing but a bias a column, a matrix that is added, and the gelu by tanh. Relu is ours:
+nothing promises that the library's keeps NaN.
 
 Only products of 16 bits are given away: what is exact has an order of sums that no library promises, and weights of
 tf32 lie in panels. A recorded call keeps addresses, so operands are temps and constants, none of which is the
