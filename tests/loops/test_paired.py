@@ -9,6 +9,7 @@ from tap import done, equal, ok
 from tensor_compile import pipeline, target as targets
 from tensor_compile.compile.lock_cuda import key_of
 from tensor_compile.emit.cuda_shapes import Shapes, Tuned
+from tensor_compile.emit.work import kernel_work
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.column_pairs import half_of, Halves
 from tensor_compile.loops.loop_ir import ContractionKernel
@@ -85,6 +86,11 @@ for half in (4, 8, 16, 32):
           list(range(64)), f"{half}: it is stored where the nest stored it")
     unit = text.split("\n", 1)[1]
     equal(print_unit(parse_unit(unit, "m.tcl")), unit, f"{half}: printed as it was read")
+
+    (first, *_), _ = planned(heads(half=half), half=half, result="%4")
+    points = 64 * 2 * 128
+    equal((kernel_work(first).value // points, kernel_work(kernel).value // points), (1, 1),
+          f"{half}: each column is multiplied once")
 
 asked: list[Tuned] = []
 

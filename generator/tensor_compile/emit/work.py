@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Iterable, Mapping
 
+from ..loops.column_pairs import multiplied
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
     Kernel, PreparedKernel, Program, RowSort, Step, Tiles
 from ..loops.scalar_ir import Reduction, Scalar
@@ -65,7 +66,8 @@ def _kernel(kernel: Kernel) -> Expr:
         return sum((_kernel(part) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):
         points = _domain_size(kernel.batch) * _domain_size(kernel.m) * _domain_size(kernel.n)
-        return points * (2 * len(kernel.b) * _domain_size(kernel.k) + _values(s.value for s in kernel.stores))
+        sums = len(multiplied({b.name: b for b in kernel.params}, kernel))
+        return points * (2 * sums * _domain_size(kernel.k) + _values(s.value for s in kernel.stores))
     phases = ZERO
     for phase in kernel.phases:
         reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)

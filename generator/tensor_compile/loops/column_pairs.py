@@ -9,7 +9,7 @@ from typing import Iterator, Mapping
 from ..records import dataclass
 from ..symbolic import Expr, Sym, sym
 from .loop_ir import ContractionKernel
-from .scalar_ir import Buffer
+from .scalar_ir import Buffer, Load
 from .scalars import extent
 
 LEAST = 4    # columns of a half: as many as half of a block has warps (few_rows.FORMS)
@@ -49,6 +49,11 @@ def half_of(buffers: Mapping[str, Buffer], part: ContractionKernel) -> int:
         return 0
     one, two = (buffers[b.buffer].address(b.index) for b in part.b)
     return next((h.half for h in halves_of(part.n[0]) if one != two and h.other(one) == two), 0)
+
+
+def multiplied(buffers: Mapping[str, Buffer], part: ContractionKernel) -> tuple[Load, ...]:
+    """The second operands that a point's columns are multiplied by: the other column's sum is that of another point."""
+    return part.b[:1] if half_of(buffers, part) else part.b
 
 
 def halves_of(column: Sym) -> Iterator[Halves]:

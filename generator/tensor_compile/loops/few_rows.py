@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ..records import dataclass
 from ..symbolic import divisor_of, product
-from .column_pairs import half_of
+from .column_pairs import half_of, multiplied
 from .loop_ir import ContractionKernel, GroupedContractionKernel
 from .scalar_ir import Buffer, Load
 from .scalars import extent, point_number
@@ -61,7 +61,7 @@ def few_rows(kernel: ContractionKernel | GroupedContractionKernel, dtype: str) -
     rows = terms = sums = 0
     for part in kernel.contractions:
         m, k = product(extent(s) for s in part.m), product(extent(s) for s in part.k)
-        own = part.b[:1] if half_of(buffers, part) else part.b    # the other column's sum is another warp's
+        own = multiplied(buffers, part)    # the other column's sum is another warp's
         if product(extent(s) for s in part.batch) != 1 or not m.is_const or not k.is_const or m.value > MOST_ROWS \
                 or k.value < FEWEST_TERMS or not all(lines_of_terms(buffers, part, b, dtype) for b in own):
             return []
