@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from cases import dim, matmul, siblings
+from cases import dim, heads, matmul, siblings
 from tap import done, equal
 from tensor_compile.emit.streams import streams
 from tensor_compile.loops.kernel_interface import changed
@@ -30,6 +30,14 @@ def values(heads: int, rows: int, count: IntLike, room: int, width: int, first: 
     (h,), (n,), (k,) = kernel.batch, kernel.n, kernel.k
     buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width, kind)}
     return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(k), sym(n) + first)),))
+
+
+def of_two(rows: int, count: int, room: int) -> ContractionKernel:
+    """out[h, m, d] = a[m, k] * s[h, k, d]: columns of two variables, which lie as far apart as states of heads."""
+    kernel = heads(rows, 3, 64, count)
+    (h, d), (k,) = kernel.n, kernel.k
+    buffers = {p.name: p for p in kernel.params} | {"s": state(3, room, 64)}
+    return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(k), sym(d))),), b_panel=0)
 
 
 def keys(heads: int, count: IntLike, room: int, width: int, used: int | None = None) -> Tiles:
@@ -89,6 +97,7 @@ equal(of_state(Step(values(3, 3, 64, 100, 64))), None, "values that stay in the 
 equal(of_state(Step(values(3, 3, 4097, 4608, 64, kind="temp"))), None, "values of the call's own")
 equal(of_state(Step(values(3, 3, 4097, 4608, 128, first=64))),
       ("0", "12", "4", "4097", "256", "64", "512", "64", "256", str(4608 * 512)), "columns behind others")
+equal(of_state(Step(of_two(1, 4097, 4608))), None, "columns that are no neighbours")
 equal(of_state(keys(3, 4097, 4608, 64)),
       ("0", "99", "33", "1", "0", "32768", "0", "32768", str(4097 * 256), str(4608 * 256)), "keys: tiles of 128")
 equal(of_state(keys(3, past + 1, 4608, 64)),

@@ -109,8 +109,8 @@ def _values(kernel: Kernel) -> Streams | None:
     if not isinstance(kernel, ContractionKernel) or kernel.b_panel or len(kernel.b) != 1:
         return None
     (b,), rows, columns = kernel.b, domain_size(kernel.m), domain_size(kernel.n)
-    if len(kernel.batch) > 1 or len(kernel.k) != 1 or not (rows.is_const and rows.value <= ROWS and columns.is_const) \
-            or columns.value % PANEL:
+    if len(kernel.batch) > 1 or not len(kernel.k) == len(kernel.n) == 1 \
+            or not (rows.is_const and rows.value <= ROWS and columns.is_const) or columns.value % PANEL:
         return None
     own = (*kernel.batch, *kernel.k, *kernel.n)
     buffer, offset, steps = _read(kernel.params, b, own)
