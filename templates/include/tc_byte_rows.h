@@ -104,7 +104,7 @@ static inline int32_t tct_sum_bytes(const uint8_t *p, tc_index count, uint8_t fl
 }
 
 /* A row that is copied run by run, each to where the one before ended, and the sum of its bytes. With AVX-512 a run is stored
-   in whole vectors, whose ends the next run overwrites: 64 bytes behind the row are scratch, and zeros when it is done. */
+   in whole vectors, whose ends the next run overwrites: 64 bytes behind the row are scratch. */
 #if defined(TC_ISA_AVX512)
 typedef __m512i tct_sums;
 static inline tct_sums tct_no_sums(void)
