@@ -396,7 +396,7 @@ __attribute__((noinline, unused)) static void tc_ahead_then(tc_ahead *ahead, con
                                                             tc_index thread, tc_index threads)
 {
     ahead->steps[0] = ahead->steps[1];
-    ahead->steps[1] = (tc_ahead_step){base, streams, streams + count, 0, 0};
+    ahead->steps[1] = (tc_ahead_step){base, streams, count ? streams + count : streams, 0, 0}; /* no sum with NULL */
     tc_share(panels, thread, threads, &ahead->steps[1].first, &ahead->steps[1].last);
     if (ahead->step == 1) {
         ahead->step = 0;
