@@ -17,34 +17,20 @@ from .column_pairs import Halves, halves_of
 from .few_rows import FewRows
 from .fused import Fused
 from .kernel_interface import changed, grouped
-from .loop_ir import ContractionKernel, each_list, GroupedContractionKernel, LoopNestKernel, Store
+from .loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel, Store
+from .neighbours import Neighbours
 from .scalar_ir import Acc, Load, Scalar
 from .scalars import extent, loads, Rewriter, unlinear, walk
-from .uses import Uses
 
 
 def form(fused: Fused, target: Target) -> Fused:
     """The same kernels, some of them as one."""
-    former = _Former(fused, target)
-    return replace(fused, kernels=each_list(fused.kernels, former.joined_in), fusions=former.fusions)
+    return _Former(fused, target).form()
 
 
-class _Former:
-    def __init__(self, fused: Fused, target: Target):
-        self.buffers, self.units = fused.buffers, schedule_cuda.units(target)
-        self.uses = Uses(fused.kernels)
-        self.fusions = list(fused.fusions)
-
-    def joined_in(self, items: list[Any]) -> list[Any]:
-        out: list[Any] = []
-        for item in items:
-            made = self.joined(out[-1], item) if out else None
-            if made is None:
-                out.append(item)
-                continue
-            self.fusions.append(f"{item.label} runs in {out[-1].label}")
-            out[-1] = made
-        return out
+class _Former(Neighbours):
+    def guest_and_host(self, first: Any, second: Any) -> tuple[Any, Any]:
+        return second, first
 
     def joined(self, kernel: Any, nest: Any) -> ContractionKernel | GroupedContractionKernel | None:
         """The two kernels as one, where they can be that."""

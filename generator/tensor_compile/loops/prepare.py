@@ -4,7 +4,6 @@ in the product's kernel: every block makes all rows for itself, as they have to 
 has one row of a few thousand elements to do takes as long to start, and to wait for, as some megabytes of weights."""
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from ..symbolic import product
@@ -14,35 +13,21 @@ from .accesses import read, written
 from .few_rows import FewRows
 from .fused import Fused
 from .kernel_interface import prepared
-from .loop_ir import ContractionKernel, each_list, GroupedContractionKernel, LoopNestKernel, PreparedKernel
+from .loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel, PreparedKernel
+from .neighbours import Neighbours
 from .scalars import extent, loads, point_number
-from .uses import Uses
 
 MOST_VECTORS = 8    # of a thread, of each row
 
 
 def form(fused: Fused, target: Target) -> Fused:
     """The same kernels, some of them as one."""
-    former = _Former(fused, target)
-    return replace(fused, kernels=each_list(fused.kernels, former.joined_in), fusions=former.fusions)
+    return _Former(fused, target).form()
 
 
-class _Former:
-    def __init__(self, fused: Fused, target: Target):
-        self.buffers, self.units = fused.buffers, schedule_cuda.units(target)
-        self.uses = Uses(fused.kernels)
-        self.fusions = list(fused.fusions)
-
-    def joined_in(self, items: list[Any]) -> list[Any]:
-        out: list[Any] = []
-        for item in items:
-            made = self.joined(out[-1], item) if out else None
-            if made is None:
-                out.append(item)
-                continue
-            self.fusions.append(f"{made.rows.label} runs in {made.contraction.label}")
-            out[-1] = made
-        return out
+class _Former(Neighbours):
+    def guest_and_host(self, first: Any, second: Any) -> tuple[Any, Any]:
+        return first, second
 
     def joined(self, rows: Any, item: Any) -> PreparedKernel | None:
         """The two kernels as one, where they can be that."""
