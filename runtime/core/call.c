@@ -51,8 +51,8 @@ static tc_status infer_dims(tc_context *context, const tc_function *f, const tc_
     for (unsigned i = 0; i < f->dim_count; ++i) {
         const tc_dim_info *dim = &f->dims[i];
         if (dim->input < 0)
-            return tc_refuse(context, TC_STATUS_BAD_VIEW, f, &(tc_detail){.subject = dim->name, .position = -1},
-                             "dim %s cannot be told from the shapes of the inputs: give dims");
+            return tc_refuse_name(context, TC_STATUS_BAD_VIEW, f, dim->name,
+                                  "dim %s cannot be told from the shapes of the inputs: give dims");
         const tc_index size = inputs[dim->input].shape[dim->axis];
         if (size < dim->offset || (size - dim->offset) % dim->scale)
             return fail_view(context, f, (unsigned)dim->input, dim->axis, size, dim->offset,
@@ -94,14 +94,13 @@ tc_status tc_call(tc_context *context, const tc_function *f, const tc_view *inpu
         return TC_STATUS_NULL_POINTER;
     if (!f || (!inputs && input_count) || (!outputs && output_count))
         return tc_run_null(context, f);
-    if (input_count != f->input_count)
-        return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
-                         &(tc_detail){"inputs", NULL, -1, (int64_t)input_count, f->input_count, f->input_count},
-                         "got %v %s, takes %l");
-    if (output_count != f->output_count)
-        return tc_refuse(context, TC_STATUS_BAD_VIEW, f,
-                         &(tc_detail){"outputs", NULL, -1, (int64_t)output_count, f->output_count, f->output_count},
-                         "got %v %s, takes %l");
+    const int inputs_fit = input_count == f->input_count;
+    if (!inputs_fit || output_count != f->output_count) {
+        const size_t given = inputs_fit ? output_count : input_count;
+        const unsigned taken = inputs_fit ? f->output_count : f->input_count;
+        return tc_refuse_range(context, TC_STATUS_BAD_VIEW, f, inputs_fit ? "outputs" : "inputs", (int64_t)given, taken,
+                               taken, "got %v %s, takes %l");
+    }
     return f->call(context, inputs, outputs, options);
 }
 
@@ -110,12 +109,7 @@ static void log_counter(const tc_context *context, const tc_function *f, const c
 {
     char line[160];
     tc_text text = tc_text_start(line, sizeof line);
-    tc_text_put(&text, f->name);
-    tc_text_put(&text, ": ");
-    tc_text_put(&text, what);
-    tc_text_put(&text, name);
-    tc_text_put(&text, ": ");
-    tc_text_put_int(&text, (int64_t)value);
+    tc_text_say(&text, f, &(tc_detail){.subject = what, .other = name, .value = (int64_t)value}, "%s%o: %v");
     context->log(context->log_user, TC_LOG_GUARDS, line);
 }
 

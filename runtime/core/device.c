@@ -142,21 +142,19 @@ tc_status tc_run_on_device(tc_frame *frame, void *stream)
     tc_device *device = frame->device = context->device;
     const char *kind = f->model->device->kind;
     if (!device || !tc_names_equal(device->kind, kind))
-        return tc_refuse(context, TC_STATUS_NO_DEVICE, f, &(tc_detail){.subject = kind, .position = -1},
-                         "compiled for %s: the context has no such device");
+        return tc_refuse_name(context, TC_STATUS_NO_DEVICE, f, kind, "compiled for %s: the context has no such device");
     const uint64_t need = frame->variant->arena(frame->dims, (uint64_t)f->max_threads, NULL);
     if (device->arena_bytes < need) {
         const int64_t least = need > INT64_MAX ? INT64_MAX : (int64_t)need;
-        return tc_refuse(context, TC_STATUS_ARENA_TOO_SMALL, f,
-                         &(tc_detail){"arena", NULL, -1, (int64_t)device->arena_bytes, least, PTRDIFF_MAX},
-                         "the device's arena has %v bytes, this call needs %l");
+        return tc_refuse_range(context, TC_STATUS_ARENA_TOO_SMALL, f, "arena", (int64_t)device->arena_bytes, least,
+                               PTRDIFF_MAX, "the device's arena has %v bytes, this call needs %l");
     }
     device->refused = device->reason = NULL;
     device->stream = frame->resident ? stream : device->own_stream;
     frame->device_arena = device->arena;
     if (!device->enter(device, f->model, &frame->device_weights) && !device->refused)
-        return tc_refuse(context, TC_STATUS_NO_DEVICE, f, &(tc_detail){.subject = f->model->name, .position = -1},
-                         "%s is not loaded on the context's device");
+        return tc_refuse_name(context, TC_STATUS_NO_DEVICE, f, f->model->name,
+                              "%s is not loaded on the context's device");
     if (!device->refused) {
         frame->variant->run(frame, 0, f->max_threads);
         device->leave(device);

@@ -37,10 +37,20 @@ typedef struct tc_detail {
     int64_t position, value, low, high;
 } tc_detail;
 
-/* Fills context->error, logs it and returns status. `format` becomes the message: %s subject, %o other, %p position,
- * %v value, %l low, %h high. */
+/* Appends "FUNCTION: ", unless it is NULL, and `format`: %s subject, %o other, %p position, %v value, %l low, %h high. */
+void tc_text_say(tc_text *text, const tc_function *function, const tc_detail *detail, const char *format);
+
+/* Fills context->error, logs it and returns status. `format` becomes the message, as tc_text_say writes it. */
 tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
                     const char *format);
+
+/* The same of a value of `subject` that is not in low..high. */
+tc_status tc_refuse_range(tc_context *context, tc_status status, const tc_function *function, const char *subject,
+                          int64_t value, int64_t low, int64_t high, const char *format);
+
+/* The same of a name alone. */
+tc_status tc_refuse_name(tc_context *context, tc_status status, const tc_function *function, const char *subject,
+                         const char *format);
 
 /* Ranges, divisors and guards of dims. */
 tc_status tc_check_dims(tc_context *context, const tc_function *function, const tc_index *dims, uint64_t *counters);

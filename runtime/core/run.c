@@ -87,13 +87,11 @@ static tc_status check_blocks(tc_context *context, const tc_function *f, const v
         return f->uses_state ? check_block(context, f, "state", state) : TC_STATUS_OK;
     if (f->uses_state && (status = check_block(context, f, "state", state)) == TC_STATUS_OK &&
         !tc_state_ready(model, state))
-        status = tc_refuse(context, TC_STATUS_BAD_STATE, f, &(tc_detail){.subject = "state", .position = -1},
-                           "state is not initialised for this model");
+        status = tc_refuse_name(context, TC_STATUS_BAD_STATE, f, "state", "state is not initialised for this model");
     /* A device has had its copy since the model was loaded there. */
     if (status == TC_STATUS_OK && !model->weights && model->weights_bytes && (weights || !model->device) &&
         (status = check_block(context, f, "weights", weights)) == TC_STATUS_OK && !tc_weights_fit(model, weights))
-        status = tc_refuse(context, TC_STATUS_BAD_WEIGHTS, f, &(tc_detail){.subject = "weights", .position = -1},
-                           "weights are not this model's");
+        status = tc_refuse_name(context, TC_STATUS_BAD_WEIGHTS, f, "weights", "weights are not this model's");
     return status;
 }
 
@@ -152,9 +150,8 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
         return TC_STATUS_OK;
     if (given < need) {
         const int64_t high = PTRDIFF_MAX, least = need > INT64_MAX ? INT64_MAX : (int64_t)need;
-        return tc_refuse(context, TC_STATUS_ARENA_TOO_SMALL, f,
-                         &(tc_detail){"arena", NULL, -1, (int64_t)given, least, high},
-                         "arena has %v bytes, this call needs %l");
+        return tc_refuse_range(context, TC_STATUS_ARENA_TOO_SMALL, f, "arena", (int64_t)given, least, high,
+                               "arena has %v bytes, this call needs %l");
     }
     const tc_status status = check_block(context, f, "arena", context->arena);
     if (status != TC_STATUS_OK)
@@ -178,10 +175,10 @@ static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_ke
             *kernels = f->kernels[i];
             return TC_STATUS_OK;
         }
-    return tc_refuse(context, TC_STATUS_UNSUPPORTED_CPU, f,
-                     &(tc_detail){.subject = context->cpus ? tc_cpu_name(f->cpus[0]) : "context", .position = -1},
-                     context->cpus ? "needs at least the instruction set %s"
-                                   : "%s has no instruction set: was tc_context_init called, and what did it return?");
+    return tc_refuse_name(context, TC_STATUS_UNSUPPORTED_CPU, f, context->cpus ? tc_cpu_name(f->cpus[0]) : "context",
+                          context->cpus
+                              ? "needs at least the instruction set %s"
+                              : "%s has no instruction set: was tc_context_init called, and what did it return?");
 }
 
 static int has_size(const tc_dim_info *dim, tc_index value)
@@ -208,16 +205,8 @@ static int count_misses(const tc_context *context, const tc_function *f, const t
             if (context->log && (context->log_topics & TC_LOG_GUARDS)) {
                 char line[160];
                 tc_text text = tc_text_start(line, sizeof line);
-                tc_text_put(&text, f->name);
-                tc_text_put(&text, ": guard missed: ");
-                tc_text_put(&text, dim->name);
-                tc_text_put(&text, " = ");
-                tc_text_put_int(&text, dims[i]);
-                tc_text_put(&text, " of ");
-                tc_text_put_int(&text, dim->low);
-                tc_text_put(&text, "..");
-                tc_text_put_int(&text, dim->high);
-                tc_text_put(&text, ", specialized for");
+                tc_text_say(&text, f, &(tc_detail){dim->name, NULL, -1, dims[i], dim->low, dim->high},
+                            "guard missed: %s = %v of %l..%h, specialized for");
                 for (unsigned j = 0; j < dim->size_count; ++j) {
                     tc_text_put(&text, j ? ", " : " ");
                     tc_text_put_int(&text, dim->sizes[j]);
@@ -234,13 +223,11 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
                                 const tc_variant **variant)
 {
     if ((unsigned)context->stance >= TC_STANCE_COUNT)
-        return tc_refuse(context, TC_STATUS_BAD_ARGUMENT, f,
-                         &(tc_detail){"stance", NULL, -1, context->stance, 0, TC_STANCE_COUNT - 1},
-                         "%s %v is not in %l..%h");
+        return tc_refuse_range(context, TC_STATUS_BAD_ARGUMENT, f, "stance", context->stance, 0, TC_STANCE_COUNT - 1,
+                               "%s %v is not in %l..%h");
     const int reference = context->stance == TC_STANCE_REFERENCE;
     if (reference && !f->reference)
-        return tc_refuse(context, TC_STATUS_NOT_BUILT, f, &(tc_detail){.subject = "reference", .position = -1},
-                         "built without %s kernels");
+        return tc_refuse_name(context, TC_STATUS_NOT_BUILT, f, "reference", "built without %s kernels");
     const unsigned chosen = reference ? 0 : f->select(dims);
     const int generic = !reference && f->variant_count > 1 && chosen == f->variant_count - 1;
     *variant = reference ? f->reference : &f->variants[chosen];
@@ -252,17 +239,14 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
         const int missed = count_misses(context, f, dims, counters);
         if (context->stance == TC_STANCE_FAIL_ON_GENERIC) {
             const tc_dim_info *dim = &f->dims[missed < 0 ? 0 : missed];
-            return tc_refuse(context, TC_STATUS_GENERIC_REFUSED, f,
-                             &(tc_detail){dim->name, NULL, -1, dims[dim - f->dims], dim->low, dim->high},
-                             "no specialized variant for %s = %v (%l..%h)");
+            return tc_refuse_range(context, TC_STATUS_GENERIC_REFUSED, f, dim->name, dims[dim - f->dims], dim->low,
+                                   dim->high, "no specialized variant for %s = %v (%l..%h)");
         }
     }
     if (context->log && (context->log_topics & TC_LOG_GUARDS)) {
         char line[160];
         tc_text text = tc_text_start(line, sizeof line);
-        tc_text_put(&text, f->name);
-        tc_text_put(&text, ": variant ");
-        tc_text_put(&text, (*variant)->name);
+        tc_text_say(&text, f, &(tc_detail){.subject = (*variant)->name}, "variant %s");
         context->log(context->log_user, TC_LOG_GUARDS, line);
     }
     return TC_STATUS_OK;
@@ -367,9 +351,7 @@ tc_status tc_refuse_index(const tc_frame *frame)
 
 tc_status tc_run_null(tc_context *context, const tc_function *f)
 {
-    return context ? tc_refuse(context, TC_STATUS_NULL_POINTER, f, &(tc_detail){.subject = "args", .position = -1},
-                               "%s is NULL")
-                   : TC_STATUS_NULL_POINTER;
+    return context ? tc_refuse_name(context, TC_STATUS_NULL_POINTER, f, "args", "%s is NULL") : TC_STATUS_NULL_POINTER;
 }
 
 size_t tc_run_arena_bytes(const tc_function *f, const tc_index *dims, tc_index threads)

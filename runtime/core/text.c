@@ -85,6 +85,28 @@ int tc_names_equal(const char *a, const char *b)
     return *a == *b;
 }
 
+void tc_text_say(tc_text *text, const tc_function *function, const tc_detail *detail, const char *format)
+{
+    if (function) {
+        tc_text_put(text, function->name);
+        tc_text_put(text, ": ");
+    }
+    for (; *format; ++format) {
+        if (*format != '%') {
+            tc_text_put(text, (const char[]){*format, 0});
+            continue;
+        }
+        switch (*++format) {
+        case 's': tc_text_put(text, detail->subject); break;
+        case 'o': tc_text_put(text, detail->other); break;
+        case 'p': tc_text_put_int(text, detail->position); break;
+        case 'v': tc_text_put_int(text, detail->value); break;
+        case 'l': tc_text_put_int(text, detail->low); break;
+        default: tc_text_put_int(text, detail->high); break;
+        }
+    }
+}
+
 tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *function, const tc_detail *detail,
                     const char *format)
 {
@@ -98,25 +120,20 @@ tc_status tc_refuse(tc_context *context, tc_status status, const tc_function *fu
     error->value = detail->value;
     error->low = detail->low;
     error->high = detail->high;
-    if (function) {
-        tc_text_put(&text, function->name);
-        tc_text_put(&text, ": ");
-    }
-    for (; *format; ++format) {
-        if (*format != '%') {
-            tc_text_put(&text, (const char[]){*format, 0});
-            continue;
-        }
-        switch (*++format) {
-        case 's': tc_text_put(&text, detail->subject); break;
-        case 'o': tc_text_put(&text, detail->other); break;
-        case 'p': tc_text_put_int(&text, detail->position); break;
-        case 'v': tc_text_put_int(&text, detail->value); break;
-        case 'l': tc_text_put_int(&text, detail->low); break;
-        default: tc_text_put_int(&text, detail->high); break;
-        }
-    }
+    tc_text_say(&text, function, detail, format);
     if (context->log && (context->log_topics & TC_LOG_ERRORS))
         context->log(context->log_user, TC_LOG_ERRORS, error->message);
     return status;
+}
+
+tc_status tc_refuse_range(tc_context *context, tc_status status, const tc_function *function, const char *subject,
+                          int64_t value, int64_t low, int64_t high, const char *format)
+{
+    return tc_refuse(context, status, function, &(tc_detail){subject, NULL, -1, value, low, high}, format);
+}
+
+tc_status tc_refuse_name(tc_context *context, tc_status status, const tc_function *function, const char *subject,
+                         const char *format)
+{
+    return tc_refuse(context, status, function, &(tc_detail){.subject = subject, .position = -1}, format);
 }
