@@ -6,7 +6,8 @@
   out F    makes one call and writes its output to the file F; answers "ok"
 
 KIND: eager, compile (torch.compile: max_autotune, freezing), frozen (torch.compile: default mode, freezing, which takes
-less time to compile), onnxruntime, openvino. prepare.py made the files.
+less time to compile), ahead (torch.compile's code that ahead.py has made), onnxruntime, openvino. prepare.py made the
+files.
 """
 from __future__ import annotations
 
@@ -53,6 +54,19 @@ def torch_call(kind: str, folder: Path, row: str, threads: int, held: ExitStack)
     return call, lambda: call().numpy(), about
 
 
+def ahead_call(folder: Path, row: str, threads: int, held: ExitStack) -> tuple[Call, Output, str]:
+    """held: keeps the inference mode for as long as there are calls."""
+    import numpy as np
+    import torch
+    torch.set_num_threads(threads)
+    names = json.loads((folder / f"{row}.json").read_text())["inputs"]
+    given = tuple(torch.from_numpy(np.load(folder / f"{row}.{name}.npy")) for name in names)
+    made = torch._inductor.aoti_load_package(str(folder / f"{row}.{threads}.pt2"))
+    held.enter_context(torch.inference_mode())
+    return (lambda: made(*given), lambda: made(*given).numpy(),
+            f"torch {torch.__version__}, AOTInductor, max_autotune, freezing")
+
+
 def onnxruntime_call(folder: Path, row: str, threads: int) -> tuple[Call, Output, str]:
     import numpy as np
     import onnxruntime as ort
@@ -93,8 +107,13 @@ def main() -> None:
     os.dup2(2, 1)
     make = {"onnxruntime": onnxruntime_call, "openvino": openvino_call}
     with ExitStack() as held:
-        serve(*(make[kind](folder, row, threads) if kind in make else torch_call(kind, folder, row, threads, held)),
-              answers)
+        if kind in make:
+            made = make[kind](folder, row, threads)
+        elif kind == "ahead":
+            made = ahead_call(folder, row, threads, held)
+        else:
+            made = torch_call(kind, folder, row, threads, held)
+        serve(*made, answers)
 
 
 def serve(call: Call, output: Output, about: str, answers: TextIO) -> None:

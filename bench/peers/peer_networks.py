@@ -192,7 +192,8 @@ def weights(model: str, path: Path) -> Tensors:
 def inputs(model: str, sizes: dict[str, int]) -> Tensors:
     g = torch.Generator().manual_seed(1)
     if model == "matmul":
-        return {name: torch.randn(512, 512, generator=g) for name in "ab"}
+        size = sizes.get("SIZE", 512)
+        return {name: torch.randn(size, size, generator=g) for name in "ab"}
     if model == "conv3x3":
         return {"x": torch.randn(1, 64, 56, 56, generator=g)}
     if model == "attention":

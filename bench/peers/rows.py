@@ -56,6 +56,8 @@ ROWS = (
         "bert_base, 128 tokens"),
     Row("gpt2", "gpt2", EXAMPLES / "gpt2" / "model.c", "gpt2_prefill", (("length", 128),), label="gpt2, 128 tokens"),
     _own("smollm2", "SmolLM2-135M shape, one token at 256", "smollm2_decode", (("past", 256),)),
+    # what a team gains at most
+    Row("matmul2048", "matmul", MODELS / "matmul" / "model.c", "matmul", (), ("SIZE=2048",), "matmul 2048"),
     # long contexts
     Row("attention2048", "attention", BENCH / "attention" / "model.c", "attention_causal", (), ("LENGTH=2048",),
         "causal attention 12x2048x64"),

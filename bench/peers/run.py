@@ -2,7 +2,7 @@
 """Our builds beside PyTorch eager, torch.compile, ONNX Runtime and OpenVINO: fresh processes, interleaved rounds.
 
 usage: run.py [--rows NAME,…] [--threads N,…] [--contenders NAME,…] [--rounds N] [--together N] [--build DIR]
-              [--isa ISA] [--lock DIR] [--patience SECONDS] [--out FILE.json] [--prepare | --prepared]
+              [--limit SECONDS] [--isa ISA] [--lock DIR] [--patience SECONDS] [--out FILE.json] [--prepare | --prepared]
 
 Runs with a Python that has torch, numpy and safetensors; a peer that it lacks is left out and said so. Every contender
 is a process of its own a row and number of threads, on as many processors, which all contenders of a row share. Outputs
@@ -36,6 +36,8 @@ from servers import conditions
 OURS = "tensor-compile"
 CONTENDERS = (OURS, "eager", "compile", "onnxruntime", "openvino")
 COMPILED = ("compile", "frozen")   # take seconds to minutes to compile
+AHEAD = "ahead"   # only where ahead.py has made its file
+FEWEST = 3        # rounds of a row whose calls are long
 ROUND = 0.03      # seconds of calls that each contender makes a round
 PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
 SLOW = 0.3        # seconds of a call that needs no others before it
@@ -180,16 +182,18 @@ def one(c: Contender) -> None:
     c.times.append(c.seconds(c.calls))
 
 
-def measure(contenders: list[Contender], rounds: int) -> None:
-    """Rounds of those that run; one that fails on the way is out."""
-
-    for turn in range(rounds + 1):
+def measure(contenders: list[Contender], rounds: int, limit: float) -> None:
+    """Rounds of those that run, as many as fit `limit` seconds; one that fails on the way is out."""
+    begun, turn = 0.0, 0
+    while turn <= rounds and (turn <= FEWEST or time.monotonic() - begun < limit):
         for c in contenders:
             if not c.failed:
                 try:
                     one(c) if turn else settle(c)
                 except Failed as error:
                     c.failed = str(error)
+        begun = begun if turn else time.monotonic()
+        turn += 1
 
 
 def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, object]]:
@@ -198,7 +202,8 @@ def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, objec
     # All contenders of a row share their processors; the rows of a batch, which start at once, have others.
     started = {(row, threads): [Contender(name, command(name, row, threads, args), threads, number * threads,
                                           args.build / f"{row.name}.{threads}.{name}.log", args.patience)
-                                for name in args.contenders.split(",")]
+                                for name in args.contenders.split(",")
+                                if name != AHEAD or (args.build / f"{row.name}.{threads}.pt2").exists()]
                for number, row in enumerate(rows) for threads in args.threads}
     for contenders in started.values():
         for c in contenders:
@@ -208,7 +213,7 @@ def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, objec
         for wait in waits:
             wait.result()
     for (row, threads), contenders in started.items():
-        measure(contenders, args.rounds)
+        measure(contenders, args.rounds, args.limit)
         for c in contenders:
             c.close()
         yield {"row": row.name, "title": row.title, "threads": threads, "contenders": {
@@ -228,8 +233,11 @@ def main() -> None:
     parser.add_argument("--rows", default="", help="names, commas between (default: all)")
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers, commas between")
     parser.add_argument("--contenders", default=",".join(CONTENDERS),
-                        help="also: frozen, torch.compile in its default mode, which is ready sooner")
+                        help="also: frozen, torch.compile in its default mode, which is ready sooner; "
+                             "ahead, what ahead.py has compiled")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--limit", type=float, default=60.0,
+                        help=f"seconds of a row's rounds at one number of threads; {FEWEST} rounds there are always")
     parser.add_argument("--together", type=int, default=1, help="rows whose contenders are started at once")
     parser.add_argument("--isa", default=builds.best_isa())
     parser.add_argument("--lock", type=Path, help="folder with ROW.tuning.lock files (default: untuned)")

@@ -5,6 +5,7 @@ against its generated header, links as bench/run.py links it, and follows the pr
   test_bench.py CACHE        (kernels are shared with the rest of the build)
 """
 import array
+import importlib.util
 import json
 import struct
 import subprocess
@@ -127,6 +128,17 @@ equal([(x.threads, x.best, x.ratio) for x in lines], [(1, "openvino", 2.0), (2, 
       "peers: the best peer by its median, the ratio by rounds")
 ok("| one <1> | 2.0 | 8.0 | 4.0 | 2.00 (OpenVINO) |" in report.table(lines), "peers: a line of the table")
 ok("left out: one <1>, 2 threads, torch.compile: no answer" in report.about([RECORD]), "peers: who was left out")
+
+spec = importlib.util.spec_from_file_location("peers_run", BENCH / "peers" / "run.py")   # bench has a run.py, too
+assert spec is not None and spec.loader is not None
+peers = importlib.util.module_from_spec(spec)
+sys.modules[spec.name] = peers
+spec.loader.exec_module(peers)
+for limit, rounds in ((60.0, 5), (0.0, peers.FEWEST)):
+    contender = peers.Contender("one", [], 1, 0, Path(), 1.0)
+    contender.seconds = lambda calls: 1.0
+    peers.measure([contender], 5, limit)
+    equal(contender.times, [1.0] * rounds, f"peers: rounds of a row that may take {limit:.0f} seconds")
 drawn = xml.dom.minidom.parseString(report.chart(lines))
 equal(len(drawn.getElementsByTagName("rect")), 1 + 2 + 2, "peers: a bar a number of threads")
 done()
