@@ -3,7 +3,8 @@
  * Times the candidates of a case side by side and says which wins.
  *
  * Candidates take turns in every round, so that whatever else the machine does hits all of them. A sample is the mean
- * of as many calls as the clock needs (clock.h).
+ * of as many calls as the clock needs (clock.h). The three best of those that are better than the incumbent by what is
+ * worth it then fight a duel with it (duel.h); of those that win, the one whose ratio to it is the least wins.
  */
 #ifndef TC_AUTOTUNE_MEASURE_H
 #define TC_AUTOTUNE_MEASURE_H

@@ -7,8 +7,13 @@
 
 #include <stddef.h>
 
+#define TC_MEMORY_LINE ((size_t)64)
+
 /* NULL where memory is short. */
 void *tc_memory_take(size_t size);
+
+/* The same, behind so many bytes more (a multiple of a line): elsewhere in the caches. */
+void *tc_memory_take_behind(size_t size, size_t skipped);
 
 void tc_memory_give(void *taken);
 

@@ -28,7 +28,8 @@ double tc_sign_test(int wins, int rounds)
     return sum;
 }
 
-static int beats(const tc_timing *a, const tc_timing *b, int rounds, double worth, double chance)
+/* Whether a needs less than b by what is worth it, and more often less than by that chance. */
+static int beats(const tc_timing *a, const tc_timing *b, int rounds, double chance)
 {
     if (!b->runs)
         return a->runs;
@@ -38,12 +39,7 @@ static int beats(const tc_timing *a, const tc_timing *b, int rounds, double wort
             ++both;
             wins += a->samples[r] < b->samples[r];
         }
-    return a->runs && a->least < worth * b->least && tc_sign_test(wins, both) < chance;
-}
-
-int tc_rank_beats(const tc_timing *a, const tc_timing *b, int rounds, double worth)
-{
-    return beats(a, b, rounds, worth, CHANCE);
+    return a->runs && a->least < WORTH * b->least && tc_sign_test(wins, both) < chance;
 }
 
 /* How far a least sample may lie above what the candidate needs, as a factor: as the second least lies above it, the mean
@@ -112,13 +108,33 @@ int tc_rank_best(const tc_timing *timings, int count, int incumbent, double wort
     return best >= 0 && old->runs && timings[best].least >= worth * old->least ? incumbent : best;
 }
 
+void tc_rank_finalists(tc_timing *timings, int count, int incumbent, double worth, int most)
+{
+    const double limit = worth * timings[incumbent].least;
+    for (int c = 0; c < count; ++c)
+        if (c != incumbent && timings[c].least >= limit)
+            timings[c].runs = 0;
+    for (int left = count; left > most;) {
+        int last = -1;
+        left = 0;
+        for (int c = 0; c < count; ++c)
+            if (c != incumbent && timings[c].runs) {
+                ++left;
+                if (last < 0 || timings[c].least > timings[last].least)
+                    last = c;
+            }
+        if (left > most)
+            timings[last].runs = 0;
+    }
+}
+
 int tc_rank_winner(const tc_timing *timings, int count, int incumbent, int rounds)
 {
     int champion = incumbent, tried = 0;
     for (int c = 0; c < count; ++c)
         tried += c != incumbent && timings[c].runs;
     for (int c = 0; c < count; ++c)
-        if (c != champion && beats(&timings[c], &timings[champion], rounds, WORTH, CHANCE / tried))
+        if (c != champion && beats(&timings[c], &timings[champion], rounds, CHANCE / tried))
             champion = c;
     return timings[champion].runs ? champion : -1;
 }

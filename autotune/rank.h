@@ -5,9 +5,9 @@
  *
  * On a GPU one measurement decides: a candidate beats the champion, at first the incumbent, only where its time is more than
  * 2 % less and it won so many of the rounds in which both ran that by chance any of the candidates that are left would do
- * so less than once in twenty (sign test). 
- * On a processor the best is measured a second time, beside the incumbent alone, and has to beat it there: chance that
- * chose it among many does not come twice. Where equal calls count equally, the least count is enough.
+ * so less than once in twenty (sign test).
+ * On a processor the best are measured again, each against the incumbent (duel.h): chance that chose them among many
+ * does not come twice. Where equal calls count equally, the least count is enough.
  */
 #ifndef TC_AUTOTUNE_RANK_H
 #define TC_AUTOTUNE_RANK_H
@@ -33,8 +33,8 @@ int tc_rank_open(tc_timing *timings, int count, int incumbent, double worth, int
  * runs. */
 int tc_rank_best(const tc_timing *timings, int count, int incumbent, double worth);
 
-/* Whether a needs less than `worth` of b's time, and more often less than by chance. */
-int tc_rank_beats(const tc_timing *a, const tc_timing *b, int rounds, double worth);
+/* Of those that need less than `worth` of the incumbent's time the best, `most` of them; others run no more. */
+void tc_rank_finalists(tc_timing *timings, int count, int incumbent, double worth, int most);
 
 /* The probability that a fair coin gives at least `wins` heads in `rounds`. */
 double tc_sign_test(int wins, int rounds);

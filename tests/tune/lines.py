@@ -16,9 +16,10 @@ from pathlib import Path
 import small_model
 from small_model import ISA, ROOT
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.compile import assemble, decisions, lock as locks, record, recording, tune, tune_lines, \
+from tensor_compile.compile import assemble, decisions, duel, lock as locks, record, recording, tune, tune_lines, \
     tune_model, tune_variants
 from tensor_compile.compile.decisions import Decision
+from tensor_compile.compile.duel import Duel
 from tensor_compile.compile.lock import Entry, Tuning
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -157,12 +158,12 @@ def others(options: Options, of: tune_model.Planned) -> None:
         used = self.used[key]
         return tune_variants.Timed(key, (used, 2.0), (next((x for x in self.found[key] if x != used), used), 1.0))
     kept, tune_lines.Search.won = tune_lines.Search.won, won
-    tune_lines.SLOWER, slower = 1e9, tune_lines.SLOWER
+    fought, tune_lines.fought = tune_lines.fought, lambda a, b, worth: Duel(worth, duel.WON, 1, (a(), b()))
     search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
                                 tune_model.Clock(None), lambda line: None)
     search.lines(of)
     search.splits(of)
-    tune_lines.Search.won, tune_lines.SLOWER = kept, slower
+    tune_lines.Search.won, tune_lines.fought = kept, fought
     entries = locks.read(options.lock_path)
     ok(all(entries[d.key].candidate in d.others for d in of.keys.tuning.orders.values()), "all orders are others")
     equal(lacks(options, of), [], "a frozen build takes these, too")

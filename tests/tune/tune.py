@@ -32,6 +32,7 @@ def main(folder: Path) -> None:
     cache = Cache(folder / "cache")
     compiler = toolchain.detect(("cc",), cache.root, "compiler")
     target = targets.load(targets.find(ARCH)).with_isas((ISA[ARCH],))
+    target = replace(target, flags=(*target.flags, "-O1"))    # no time of it counts
     tools = harness.Toolset(compiler, target, (), cache)
     kernels = [matmul(6, 32, 24), matmul(sym(dim("batch", 8)), 16, 8), convolution(1, 4, 6, 6, 16, (3, 3), pad=1)]
     path = folder / "model.tuning.lock"
@@ -59,6 +60,11 @@ def main(folder: Path) -> None:
     stale = locks.Entry(kept.key, "tc_contraction_f32_99x16__" + ISA[ARCH], 1.0, False, kept.compiler, kept.templates)
     locks.write(path, {**entries, kept.key: stale})
     equal([key for key, *_ in tune.tune(kernels, tools, path, rounds=2).timed], [kept.key], "a stale entry is measured")
+    slow = replace(entries[kept.key], candidate=table.ranked(kernels[0], ISA[ARCH], target)[-1].name)
+    planted = next(case for case in tune.cases(kernels, tools, {kept.key: slow}, True) if case.name == kept.key)
+    ok(planted.incumbent.name == slow.candidate and planted.worth == tune.WORTH_MEASURED and
+       planted.candidates[0] == table.choose(kernels[0], ISA[ARCH], target),
+       "--all lets what is better fight what the lock has") or note(repr(planted))
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
     summaries()

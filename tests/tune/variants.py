@@ -4,6 +4,7 @@ measures forms, and the lock decides them."""
 from __future__ import annotations
 
 import os
+import random
 import subprocess
 import tempfile
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 import small_model
 from small_model import ISA
 from tap import done, equal, note, ok, skip
-from tensor_compile.compile import assemble, lock as locks, record, tune_model, tune_variants
+from tensor_compile.compile import assemble, duel, lock as locks, record, tune_model, tune_variants
 from tensor_compile.compile.progress import Progress
 from tensor_compile.loops.variant_form import VariantForm, parse
 
@@ -34,7 +35,8 @@ def names() -> None:
 def decisions() -> None:
     """us by form; the core takes 4 threads by itself."""
     def won(used: VariantForm, worth: float = tune_variants.WORTH, **us: float) -> tuple[str, str]:
-        found = tune_variants._Times({form: t for name, t in us.items() if (form := parse(name)) is not None}, 4)
+        of = {form: t for name, t in us.items() if (form := parse(name)) is not None}
+        found = tune_variants._Times(of, 4, lambda a, b, worth: duel.fought(lambda: of[a], lambda: of[b], worth))
         timed = tune_variants._decide("key", used, found, worth)
         return timed.used[0], timed.won[0]
     usual = VariantForm()
@@ -44,6 +46,18 @@ def decisions() -> None:
     equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.0), ("regions", "kernels"), "20 % are")
     equal(won(usual, regions_t1=4.0, regions_t4=5.0, kernels_t4=6.0), ("regions", "regions_t1"), "fewer threads")
     equal(won(VariantForm(False, 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")
+
+
+def noisy() -> None:
+    """Duels of whole calls on a loaded machine, where a call takes up to half more."""
+    draw = random.Random(3)
+
+    def wins(used: float, other: float, worth: float) -> int:
+        def call(us: float) -> float:
+            return us * draw.gauss(1, 0.02) * (draw.uniform(1, 1.5) if draw.random() < 0.3 else 1)
+        return sum(duel.fought(lambda: call(used), lambda: call(other), worth).won for _ in range(200))
+    equal(wins(100, 100, tune_variants.WORTH_MEASURED), 0, "chance wins no duel")
+    ok(wins(100, 80, tune_variants.WORTH_MEASURED) >= 190, "20 % do")
 
 
 def main(folder: Path) -> None:
@@ -101,6 +115,7 @@ def form_of(folder: Path) -> str:
 
 names()
 decisions()
+noisy()
 if not ISA:
     skip("variants", f"no target of {os.uname().machine}")
 else:

@@ -48,8 +48,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--prune", action="store_true",
                         help="measure nothing; take out the entries of this target that no build in DIR uses")
     parser.add_argument("--rounds", type=arguments.positive, default=20, metavar="N",
-                        help="how often each candidate is timed, in turn with the others (default: 20; fewer than 9 "
-                             "may leave all as it is, as chance explains any difference)")
+                        help="how often each candidate is timed, in turn with the others (default: 20), before the "
+                             "best are compared with what is used")
     parser.add_argument("--count", choices=("time", "instructions", "cycles"), default="time",
                         help="what of a call is counted: time (the default), instructions that an emulator runs "
                              "(--exe-wrapper: qemu), cycles of a Cortex-M board (docs/tuning.md)")

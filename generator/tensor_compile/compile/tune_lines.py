@@ -12,6 +12,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from dataclasses import field, replace
+from functools import partial
 from pathlib import Path
 from typing import Callable, Hashable, Iterable, Mapping, Sequence
 
@@ -22,6 +23,7 @@ from ..records import dataclass
 from ..target import Target
 from . import assemble, lock as locks
 from .decisions import Decision
+from .duel import fought
 from .lock import Entry
 from .options import Options
 from .progress import Progress
@@ -33,7 +35,8 @@ from .tune_variants import Built, calls_user, Timed
 TURNS = 6        # of the two builds of a trial
 LOST = 1         # of them that a choice may lose and still take the place of what is used
 CALLS = 12       # of a turn, at most
-SLOWER = 1.005   # times what is used: whole calls with what won may take as long
+WHOLE = 0.995    # of the time of what is used, below which whole calls with what won are faster by more than noise
+WHOLE_MEASURED = 0.985   # the same where an earlier run chose any of it
 WORTH = 0.97     # of the time of what is used, below which another choice takes its place
 WORTH_MEASURED = 0.94   # the same where an earlier run chose it
 
@@ -179,18 +182,16 @@ def _measure(options: Options, kind: Kind, left: Sequence[Decision], search: Sea
 
 
 def _prove(base: Built, won: Built, better: Mapping[str, str], search: Search, target: Target) -> None:
-    """Whole calls with all that won beside what is used: where they are no faster, nothing has won."""
-    times: list[list[float]] = [[], []]
+    """Whole calls with all that won beside what is used: where they win no duel (duel.py), nothing has won."""
+    sized = _sized(base)
+
+    def call(one: Built) -> float:
+        return sum(one.time(function, variant, _threads(variant, target)) for function, variant in sized)
     with alone():
-        for function, variant in _sized(base):
-            least = [float("inf"), float("inf")]
-            for _ in range(TURNS // 2):
-                for i, one in enumerate((base, won)):
-                    least[i] = min(least[i], one.time(function, variant, _threads(variant, target)))
-            for of, us in zip(times, least):
-                of.append(us)
-    search.called = sum(times[0]), sum(times[1])
-    if search.called[1] > SLOWER * search.called[0]:
+        duel = fought(partial(call, base), partial(call, won),
+                      WHOLE_MEASURED if search.measured & better.keys() else WHOLE)
+    search.called = duel.least
+    if not duel.won:
         search.keep(better)
 
 

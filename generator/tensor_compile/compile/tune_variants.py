@@ -3,13 +3,15 @@
 regions, by teams of several sizes. Kernels have the schedules of the lock, as far as it has any.
 
 A call of every form is timed in turns, alone on the machine; a form's time is its least. The one that was used stays
-unless another one is more than 3 % faster. Variants whose sizes are not all known are not measured."""
+unless another one is more than 3 % faster and wins a duel (duel.py). Variants whose sizes are not all known are not
+measured."""
 from __future__ import annotations
 
 import os
 from dataclasses import field
+from functools import partial
 from pathlib import Path
-from typing import Iterator
+from typing import Callable, Iterator
 
 from ..emit.key import variant_key
 from ..emit.work import program_work
@@ -21,6 +23,7 @@ from ..records import dataclass
 from ..target import Target
 from . import assemble, check_model, lock as locks, model_program, processor, profile_model, run_model, tensor_files
 from .assemble import Made
+from .duel import Duel, fought
 from .lock import Entry, Tuning
 from .options import Options
 from .progress import Progress
@@ -29,6 +32,7 @@ from .tune import alone
 
 TURNS = 3          # of every form
 TURN = 60          # milliseconds of calls in one
+FINALISTS = 2      # forms that may beat the one that was used
 WORTH = 0.97       # of the time of the form that was used, below which another one takes its place
 WORTH_MEASURED = 0.94   # the same where an earlier run chose it
 WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD
@@ -83,22 +87,27 @@ def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, agai
 
 @dataclass(frozen=True, slots=True)
 class _Times:
-    """us: of a call by form, each with its number of threads; usual: how many the core takes unless a form says it."""
+    """us: of a call by form, each with its number of threads; usual: how many the core takes unless a form says it;
+    duel: of two of them, what is used and a challenger."""
 
     us: dict[VariantForm, float]
     usual: int
+    duel: Callable[[VariantForm, VariantForm, float], Duel]
 
 
 def _decide(key: str, used: VariantForm, found: _Times, worth: float = WORTH) -> Timed:
+    """Of those that beat what was used the best."""
     def exact(form: VariantForm) -> VariantForm:
         return VariantForm(form.regions, form.threads or found.usual)
 
     def name(form: VariantForm) -> str:
         return VariantForm(form.regions, 0 if form.threads == found.usual else form.threads).name
     before = exact(used) if exact(used) in found.us else exact(VariantForm())
-    best = min(found.us, key=lambda form: found.us[form])
-    won = best if found.us[best] < worth * found.us[before] else before
-    return Timed(key, (name(before), found.us[before]), (name(won), found.us[won]))
+    us = found.us[before]
+    for best in sorted(found.us, key=lambda form: found.us[form])[:FINALISTS]:
+        if found.us[best] < worth * us and (duel := found.duel(before, best, worth)).won:
+            return Timed(key, (name(before), duel.least[0]), (name(best), duel.least[1]))
+    return Timed(key, (name(before), us), (name(before), us))
 
 
 def _measured(options: Options, todo: set[tuple[str, str]], target: Target, progress: Progress
@@ -133,11 +142,14 @@ def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant
     teams = sorted({1, usual, most, *(1 << i for i in range(1, most.bit_length()) if 1 << i < most)})
     both = (True, False) if False in programs and _has_tiles(variant.program) else (True,)
     us: dict[VariantForm, float] = {}
+
+    def time(form: VariantForm) -> float:
+        return programs[form.regions].time(function, variant, form.threads)
     for _ in range(TURNS):
         for form in (VariantForm(r, t) for r in both for t in teams):
-            found = programs[form.regions].time(function, variant, form.threads)
+            found = time(form)
             us[form] = min(found, us.get(form, found))
-    return _Times(us, usual)
+    return _Times(us, usual, lambda used, other, worth: fought(partial(time, used), partial(time, other), worth))
 
 
 def _has_tiles(program: Program) -> bool:
