@@ -58,6 +58,8 @@ def noisy() -> None:
         return sum(duel.fought(lambda: call(used), lambda: call(other), worth).won for _ in range(200))
     equal(wins(100, 100, tune_variants.WORTH_MEASURED), 0, "chance wins no duel")
     ok(wins(100, 80, tune_variants.WORTH_MEASURED) >= 190, "20 % do")
+    disturbed = duel.fought(lambda: 18 if draw.random() < 0.1 else 40, lambda: 28, tune_variants.WORTH)
+    equal(disturbed.won, False, "a team that other work holds up keeps its place")
 
 
 def main(folder: Path) -> None:
