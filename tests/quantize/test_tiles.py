@@ -2,13 +2,16 @@
 """Products of bytes whose full tiles end in bytes: several tiles and rows that are left, words of sums that sorting
 takes and that it leaves, both signs of rows and results, a residual; the bits of the interpreter. Full tiles of
 AVX2 are called with the tile's first row, and their sums start from zeros: columns are loaded as they are before their
-bits were turned."""
+bits were turned. Loops over sorted words keep their sums in registers."""
 import random
+import re
+import shutil
 import tempfile
 from pathlib import Path
 
+from disassembly import functions, inner_loops, OBJDUMP
 from samples import run, st
-from tap import done, note, ok
+from tap import done, note, ok, skip
 
 # channels, height, width, filters, window, dtype, scale, residual
 CASES = [(19, 5, 8, 37, 1, "I8", 4e-3, False), (20, 6, 5, 24, 3, "U8", 1e-3, True),
@@ -41,4 +44,13 @@ with tempfile.TemporaryDirectory() as name:
     if not ok(bits and all(x.endswith(": equal") or "skipped" in x for x in bits),
               "tiles that end in bytes have the bits of the interpreter"):
         note(called.stdout + called.stderr)
+    if shutil.which(OBJDUMP["x86_64"]):
+        built = run("build", folder / "m.c", "--isa", "avx2", "-o", folder / "out")
+        loops = [loop for name, body in functions(folder / "out" / "m.o", "x86_64").items() if name.startswith("whole")
+                 for loop in inner_loops(body) if sum("vpmaddubsw" in line for line in loop) == 12]
+        stored = [line for loop in loops for line in loop if re.search(r"\tvmov\w+\s+%ymm\d+,\S*\(", line)]
+        if not ok(loops and not stored, "loops over sorted words store none of their sums"):
+            note(f"{len(loops)} loops\n" + "\n".join(stored[:4]) + built.stdout + built.stderr)
+    else:
+        skip("loops over sorted words", "no objdump")
 done()
