@@ -9,22 +9,25 @@ from typing import Callable, Iterable, Mapping, Protocol
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
 from .graph.bake import bake, Baked, Evaluate
+from .graph.dce import dce
 from .graph.dtypes import DTYPES
 from .graph.errors import IrError
 from .graph.facts import Facts
 from .graph.fold import CONSTANTS
 from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node, TensorType
-from .graph.passes import Graph, GraphPass, on_module
+from .graph.passes import each, Graph, GraphPass, on_module
+from .graph.simplify import simplify
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
+from .graph.winograd_integers import winograd_integers
 from .emit import candidates
 from .emit.cuda_shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.order_price import price_of
 from .emit.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, schedule_cuda, \
-    stripes, tile_regions
+    sorted_words, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -200,6 +203,14 @@ def _bake(state: State, asked: Asked) -> State:
     return replace(state, graph=replace(state.graph, module=module), baked=baked)
 
 
+def _points(state: State, asked: Asked) -> State:
+    """Not where memory is little: points of a convolution take four times the elements, of 16 bits."""
+    if asked.small or not sorted_words.alone(state.target):
+        return state
+    points = on_module(each(lambda function: dce(simplify(winograd_integers(function)))))
+    return replace(state, graph=points(state.graph))
+
+
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(lambda module: layout.on_all(module, state.target))
     return replace(state, graph=pack(state.graph))
@@ -331,6 +342,7 @@ PASSES: tuple[Pass, ...] = (
     of_graph(graph_passes.WIDEN),
     Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
     *map(of_graph, graph_passes.VARIANTS),
+    Pass("points", GRAPH, _points, plain=False),     # before layout, which packs weights
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),

@@ -144,7 +144,12 @@ def _products(rows: int, outs: int, ins: int, weights: int) -> float:
 def winograd(function: Function) -> Function:
     """The function with such convolutions at points."""
     constant = constants(function)
-    forms = {node: form for node in function.nodes if (form := form_of(node, constant)) is not None}
+    return at_points(function, {node: form for node in function.nodes if (form := form_of(node, constant)) is not None},
+                     Convolution)
+
+
+def at_points(function: Function, forms: Mapping[Node, Form], kind: type[Convolution]) -> Function:
+    """The function with these convolutions at the points of their forms."""
     if not forms:
         return function
     readers = only_readers(function)
@@ -155,7 +160,7 @@ def winograd(function: Function) -> Function:
     for node in function.nodes:
         if node in ends:
             start = ends[node]
-            values[Value(node)] = _Convolution(builder, values, start, forms[start]).made(chains[start])
+            values[Value(node)] = kind(builder, values, start, forms[start]).made(chains[start])
         elif node not in inner:
             values.bind(node, builder.again(node, values.all(node.operands)))
     return builder.finish(function, values.__getitem__)
@@ -165,15 +170,15 @@ def _chain(node: Node, readers: Mapping[Value, Node]) -> list[Node]:
     """The elementwise nodes that a convolution's result runs through, and nobody else reads what is between."""
     links: list[Node] = []
     value = Value(node)
-    while (link := readers.get(value)) is not None and is_elementwise(link.op) and link.types == node.types \
-            and all(v.dtype == "f32" and v.shape == value.shape for v in link.operands):
+    while (link := readers.get(value)) is not None and is_elementwise(link.op) \
+            and all(v.shape == value.shape for v in (Value(link), *link.operands)):
         links.append(link)
         value = Value(link)
     return links
 
 
 @dataclass(frozen=True)
-class _Nodes:
+class Nodes:
     """Arithmetic on values of a graph."""
 
     builder: Builder
@@ -191,20 +196,23 @@ class _Nodes:
             return a
         if by == 2:
             return self.add(a, a)
-        return self.builder.value("mul", a, self.filled(float(by), a.shape), like=self.like)
+        return self.builder.value("mul", a, self.filled(by, a.shape), like=self.like)
 
-    def filled(self, number: float, shape: tuple[Expr, ...]) -> Value:
+    def filled(self, number: Fraction, shape: tuple[Expr, ...]) -> Value:
+        if self.dtype == "i32":
+            assert number.denominator == 1, "integers are multiplied by integers"
+            return self.builder.filled(TensorType("i32", shape), int(number) & 0xffffffff, self.like)
         kind, width = ("f", "I") if self.dtype == "f32" else ("d", "Q")
-        (bits,) = struct.unpack(f"<{width}", struct.pack(f"<{kind}", number))
+        (bits,) = struct.unpack(f"<{width}", struct.pack(f"<{kind}", float(number)))
         return self.builder.filled(TensorType(self.dtype, shape), bits, self.like)
 
 
-class _Convolution:
+class Convolution:
     """One of them. Axes of values: points of columns j and of rows i, image, tile row, tile column, channel."""
 
     def __init__(self, builder: Builder, values: Values, node: Node, form: Form):
         self.builder, self.values, self.node, self.form = builder, values, node, form
-        self.o = _Nodes(builder, node)
+        self.o = Nodes(builder, node, node.types[0].dtype)
 
     def value(self, op: str, *operands: Value, **attrs: Any) -> Value:
         return self.builder.value(op, *operands, like=self.node, **attrs)
@@ -244,18 +252,31 @@ class _Convolution:
 
     def weights(self, w: Value) -> Value:
         """[points, points, ins, outs], computed in f64."""
-        wide = _Nodes(self.builder, self.node, "f64")
-        x = self.value("cast", self.transpose(w, 3, 2, 1, 0), dtype="f64")   # column and row of the window, ins, outs
+        wide = self.value("cast", w, dtype="f64")
+        return self.value("cast", self.multiplied(wide, self.form.weights), dtype="f32")
+
+    def multiplied(self, w: Value, lines: Sequence[Sequence[Fraction]]) -> Value:
+        """Weights [outs, ins, rows, columns] by the lines of points, of rows and of columns."""
+        o = Nodes(self.builder, self.node, w.dtype)
+        x = self.transpose(w, 3, 2, 1, 0)
         for _ in range(2):   # rows, which go first; then columns
             parts = [self.reshape(self.part(x, 1, t, 1), x.shape[0], *x.shape[2:]) for t in range(TAPS)]
-            lines = []
-            for line in self.form.weights:
-                terms = [wide.scale(by, part) for by, part in zip(line, parts, strict=True) if by]
+            sums = []
+            for line in lines:
+                terms = [o.scale(by, part) for by, part in zip(line, parts, strict=True) if by]
                 while len(terms) > 1:
-                    terms[:2] = [wide.add(*terms[:2])]
-                lines.append(terms[0])
-            x = self.transpose(self.stacked(lines, 1), 1, 0, 2, 3)
-        return self.value("cast", x, dtype="f32")
+                    terms[:2] = [o.add(*terms[:2])]
+                sums.append(terms[0])
+            x = self.transpose(self.stacked(sums, 1), 1, 0, 2, 3)
+        return x
+
+    def narrowed(self, x: Value) -> Value:
+        """What is stored of elements at points."""
+        return x
+
+    def whole(self, part: Value) -> Value:
+        """Results of what came back from points."""
+        return part
 
     def made(self, chain: list[Node]) -> Value:
         x, w = self.values.all(self.node.operands)
@@ -264,7 +285,7 @@ class _Convolution:
         rows, columns = (-(-s.value // m) for s in high[2:])
         images, outs = x.shape[0], w.shape[0]
         v = self.points(self.transpose(x, 0, 2, 3, 1), 1, low[0], rows)     # i, image, tile row, column, channel
-        v = self.points(v, 3, low[1], columns)
+        v = self.narrowed(self.points(self.narrowed(v), 3, low[1], columns))
         v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
                        rhs_contract=(2,), order="seq")
         parts = [self.reshape(self.part(v, 1, i, 1), n, images, rows, columns, outs) for i in range(n)]
@@ -280,6 +301,7 @@ class _Convolution:
     def finished(self, part: Value, column: int, chain: list[Node]) -> Value:
         """What follows the convolution, for one column of every tile."""
         value = Value(self.node)
+        part = self.whole(part)
         for link in chain:
             operands = [part if v == value else self.beside(self.values[v], part, column) for v in link.operands]
             part = self.builder.value(link.op, *operands, like=link, **link.attrs)

@@ -43,6 +43,12 @@ def multiplies(target: Target) -> bool:
     return not target.apart and any(multiplied_by(instruction_set(isa)) for isa in target.isas)
 
 
+def alone(target: Target) -> bool:
+    """And all processors that the target's kernels are for multiply bytes no other way."""
+    sets = [instruction_set(isa) for isa in (*target.isas, *target.integer_isas)]
+    return multiplies(target) and not any(f.name in DOTS for isa in sets for f in isa.features)
+
+
 def multiplied_by(isa: InstructionSet) -> bool:
     return isa.vectors == "AVX2" and not any(f.name in DOTS for f in isa.features)
 
