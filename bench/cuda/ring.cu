@@ -7,11 +7,13 @@
  *
  * 0: plain stores, an arrival of each lane behind them; 1: cp.async, waited for before the arrival; 2: cp.async, whose end
  * arrives (noinc). 3 to 5: the same, where all lanes of a warp that has read arrive; before, one behind __syncwarp does.
+ * As 2, but: 6, that lane arrives for 32; 7, those that have read arrive by bar.arrive, and bar.sync waits for them.
  */
 #include <cstdint>
 #include <cstdio>
 
 enum { PIECES = 16, STAGES = 4, LINE = 128 };
+enum form { ONE, ALL, ONE_FOR_ALL, NAMED };
 
 __device__ uint32_t at(const void *p)
 {
@@ -45,7 +47,24 @@ template <int MODE> __device__ void bring(float *to, const float *from, uint64_t
         arrive(full);
 }
 
-template <int MODE, bool ALL> __global__ void ring(const float *from, float *to)
+template <form FORM> __device__ void leave(uint64_t *empty, int slot, int thread)
+{
+    __syncwarp();
+    if (FORM == NAMED)
+        asm volatile("bar.arrive %0, 96;" ::"r"(slot + 1) : "memory");
+    else if (FORM == ALL || thread % 32 == 0)
+        asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], %1;" ::"r"(at(empty)), "n"(FORM == ONE_FOR_ALL ? 32 : 1) : "memory");
+}
+
+template <form FORM> __device__ void wait_for_room(uint64_t *empty, int slot, int piece)
+{
+    if (FORM != NAMED)
+        wait(empty, piece / STAGES % 2 ^ 1);
+    else if (piece >= STAGES)
+        asm volatile("bar.sync %0, 96;" ::"r"(slot + 1) : "memory");
+}
+
+template <int MODE, form FORM> __global__ void ring(const float *from, float *to)
 {
     __shared__ float memory[STAGES][LINE];
     __shared__ uint64_t full[STAGES], empty[STAGES];
@@ -54,7 +73,7 @@ template <int MODE, bool ALL> __global__ void ring(const float *from, float *to)
         for (int i = 0; i < STAGES; ++i)
             for (int side = 0; side < 2; ++side)
                 asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(at((side ? empty : full) + i)),
-                             "r"(!side ? 32 : ALL ? 64 : 2)
+                             "r"(!side ? 32 : FORM == ONE ? 2 : 64)
                              : "memory");
         asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     }
@@ -64,28 +83,28 @@ template <int MODE, bool ALL> __global__ void ring(const float *from, float *to)
         const int slot = piece % STAGES, parity = piece / STAGES % 2;
         if (thread >= 64) {
             const int lane = thread - 64;
-            wait(empty + slot, parity ^ 1);
+            wait_for_room<FORM>(empty + slot, slot, piece);
             bring<MODE>(memory[slot] + lane * 4, from + piece * LINE + lane * 4, full + slot);
         } else {
             wait(full + slot, parity);
             for (int i = 0; i < LINE; i += 4)
                 sum += memory[slot][i + thread % 4];
-            __syncwarp();
-            if (ALL || thread % 32 == 0)
-                arrive(empty + slot);
+            leave<FORM>(empty + slot, slot, thread);
         }
     }
+    for (int slot = 0; FORM == NAMED && thread >= 64 && slot < STAGES; ++slot)
+        wait_for_room<FORM>(empty, slot, STAGES);
     if (thread < 64)
         to[thread] = sum;
 }
 
 int main(int argc, char **argv)
 {
-    void (*const modes[])(const float *, float *) = {ring<0, false>, ring<1, false>, ring<2, false>,
-                                                             ring<0, true>,  ring<1, true>,  ring<2, true>};
+    void (*const modes[])(const float *, float *) = {ring<0, ONE>, ring<1, ONE>, ring<2, ONE>,         ring<0, ALL>,
+                                                     ring<1, ALL>, ring<2, ALL>, ring<2, ONE_FOR_ALL>, ring<2, NAMED>};
     const int mode = argc > 1 ? argv[1][0] - '0' : 0;
     float *from, *to;
-    if (mode < 0 || mode > 5)
+    if (mode < 0 || mode > 7)
         return 2;
     cudaMalloc(&from, PIECES * LINE * sizeof(float)), cudaMalloc(&to, 64 * sizeof(float));
     cudaMemset(from, 0, PIECES * LINE * sizeof(float));

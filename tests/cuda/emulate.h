@@ -169,12 +169,13 @@ struct emulated_map {
 /* A barrier in shared memory: a phase ends when all have arrived and all bytes have come. */
 struct emulated_full {
     int bytes;
-    unsigned char left, count, phase, none;
+    unsigned left : 12, count : 12, phase : 8;
 };
 
 static inline void emulated_barrier_init(unsigned long *at, int count)
 {
-    const emulated_full made = {0, (unsigned char)count, (unsigned char)count, 0, 0};
+    emulated_full made = {};
+    made.left = made.count = (unsigned)count;
     memcpy(at, &made, sizeof made);
 }
 
@@ -182,7 +183,7 @@ static inline void emulated_change(unsigned long *at, int bytes, int arrivals)
 {
     emulated_full *const full = (emulated_full *)at;
     full->bytes += bytes;
-    full->left -= (unsigned char)arrivals;
+    full->left -= (unsigned)arrivals;
     if (!full->bytes && !full->left)
         full->left = full->count, ++full->phase;
 }

@@ -117,6 +117,7 @@ def in_lines() -> list[Case]:
              "side by side": (forms.siblings(66, 256, (100, 50)), LineTile(64, 48, 32, 8, 4)),
              "two sums": (forms.sums(20, 70, 256, 2), LineTile(16, 48, 32, 2, 4)),
              "one left of nine": (forms.matmul(130, 80, 256), LineTile(128, 72, 32, 8, 9)),
+             "256 threads": (forms.matmul(130, 100, 256), LineTile(128, 128, 32, 8, 8)),
              "predicate": (forms.predicated(40, 68, 256, given=False), LineTile(48, 64, 32, 6, 4))}
     return [Case(f"lines, {name}", replace(kernel, shape=tile), {m: 21} if kernel.dims else {}, extreme=name == "predicate",
                  units=Units("f32", True, True))

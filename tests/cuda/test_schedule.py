@@ -128,6 +128,13 @@ text = emit_kernel(kernel, schedule_cuda.Units("f32", True, True)).text
 ok(text.index("tc_begin_wait();") < text.index("first_operand(again)") and
    text.rindex("tc_begin_wait();") < text.index("= p3["), "lines and residuals")
 
+# Each thread that reads a piece says that it has, behind its own reads: racecheck sees no lane that speaks for others.
+for tile in (line_tiles.TILES[0], next(t for t in line_tiles.TILES if t.ahead)):
+    text = emit_kernel(replace(forms.matmul(33, 70, 256), shape=tile), schedule_cuda.Units("f32", True, True)).text
+    arrivals = re.findall(r"tc_full_init\(empty \+ i, (.*?)\);", text)
+    equal(arrivals, ["MULTIPLYING"], "those that say a piece is not needed")
+    equal(re.findall(r"(.*)\n.*tc_empty_arrive", text), ["            __syncwarp();"], "all of them say so")
+
 # A query's keys are parted among the blocks of a cluster; each takes what it has at once, where registers have room.
 for keys, wanted in ((513, "q16_k80_c8"), (512, "q16_k64_c8"), (1024, "q16_k128_c8"), (1025, "q16_k64_c8"),
                      (100, "q16_k64_c2")):
