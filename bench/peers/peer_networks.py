@@ -172,12 +172,14 @@ def _value(name: str, shape: tuple[int, ...], g: torch.Generator) -> torch.Tenso
 
 
 def weights(model: str, path: Path) -> Tensors:
-    """Those of a model, made at `path` where they are not there yet."""
+    """Those of a model, made at `path` where they are not there yet. The file gets its name when it is complete."""
     if path.exists():
         return load_file(path)
+    part = path.with_suffix(".weights.part")
     maker = builds.ROOT / "examples" / model / "make_weights.c"
     if maker.exists():
-        builds.make_weights(maker, path.with_suffix(".tool"), path)
+        builds.make_weights(maker, path.with_suffix(".tool"), part)
+        part.rename(path)
         return load_file(path)
     g = torch.Generator().manual_seed(7)
     made = {name: _value(name, shape, g) for name, shape in _shapes(model).items()}
@@ -185,7 +187,8 @@ def weights(model: str, path: Path) -> Tensors:
         angles = torch.arange(POSITIONS)[:, None] * 100000.0**(-torch.arange(0, HEAD, 2) / HEAD)
         made |= {"cosines": angles.cos().repeat(1, 2), "sines": angles.sin().repeat(1, 2)}
     if made:
-        save_file(made, path)
+        save_file(made, part)
+        part.rename(path)
     return made
 
 
