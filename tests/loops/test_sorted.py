@@ -2,8 +2,9 @@
 """Weights of bytes whose words are sorted: packed once for all functions, sorted by those of enough rows alone."""
 from harness import TARGET, module_of
 from tap import done, equal
+from tensor_compile import target as targets
 from tensor_compile.graph.fold import fold
-from tensor_compile.loops import layout
+from tensor_compile.loops import layout, sorted_words
 
 LOC = 'loc("m.c":1)'
 AXES = "lhs_batch=[], rhs_batch=[], lhs_contract=[2], rhs_contract=[0]"
@@ -44,4 +45,7 @@ heads = f"""function heads(%0 "x" : i8[2,12,1,256] {LOC}) entry {{
 }}
 """
 equal(packed(heads), ([0], 1), "one row each of many products")
+for name in targets.names():
+    equal(sorted_words.alone(targets.load(targets.find(name))), False, f"{name}: is not for sorted words alone")
+equal(sorted_words.alone(targets.load(targets.find("x86_64")).with_isas(("avx2",))), True, "AVX2 alone is")
 done()

@@ -45,8 +45,8 @@ def multiplies(target: Target) -> bool:
 
 def alone(target: Target) -> bool:
     """And all processors that the target's kernels are for multiply bytes no other way."""
-    sets = [instruction_set(isa) for isa in (*target.isas, *target.integer_isas)]
-    return multiplies(target) and not any(f.name in DOTS for isa in sets for f in isa.features)
+    return multiplies(target) and not any(f.name in DOTS for isa in (*target.isas, *target.integer_isas)
+                                          for f in instruction_set(isa).features)
 
 
 def multiplied_by(isa: InstructionSet) -> bool:
