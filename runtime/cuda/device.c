@@ -31,13 +31,17 @@ static tc_status fail(tc_error *error, tc_status status, const char *subject, co
     return status;
 }
 
-/* What the driver answered: OK where that was 0, else `status`. */
+/* What the driver answered: OK where that was 0, else `status`. What is no driver, as the toolkit's stub, has no names. */
 static tc_status answer_as(const tc_cuda *cuda, int code, tc_status status, const char *what, tc_error *error)
 {
     char reason[sizeof error->message];
     if (!code)
         return TC_STATUS_OK;
-    snprintf(reason, sizeof reason, "%s: %s", tc_cuda_error(&cuda->api, code), tc_cuda_error_text(&cuda->api, code));
+    const char *text = tc_cuda_error_text(&cuda->api, code);
+    if (*text)
+        snprintf(reason, sizeof reason, "%s: %s", tc_cuda_error(&cuda->api, code), text);
+    else
+        snprintf(reason, sizeof reason, "error %d, which the library has no words for", code);
     return fail(error, status, what, reason);
 }
 

@@ -91,14 +91,18 @@ static tc_cuda_graph *create(tc_cuda *cuda, const tc_variant *variant, const tc_
     return graph;
 }
 
-/* The addresses go to the table, behind what the stream already has to do. */
+/* The addresses go to the table, behind what the stream already has to do. Those that do not reach it are written at the
+ * next call. */
 static void write_table(tc_cuda *cuda, tc_cuda_graph *graph, const uint64_t *externals)
 {
     const size_t bytes = graph->count * sizeof *externals;
     if (!bytes || !memcmp(graph->written, externals, bytes))
         return;
     memcpy(graph->written, externals, bytes);
-    tc_cuda_note(cuda, cuda->api.upload(graph->table, graph->written, bytes, cuda->device.stream), "cuMemcpyHtoDAsync");
+    const int code = cuda->api.upload(graph->table, graph->written, bytes, cuda->device.stream);
+    tc_cuda_note(cuda, code, "cuMemcpyHtoDAsync");
+    if (code)
+        memset(graph->written, 0, bytes);
 }
 
 static void start(tc_cuda *cuda, const tc_cuda_graph *graph)

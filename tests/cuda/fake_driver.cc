@@ -5,8 +5,8 @@
  *
  *   FAKE_CUDA_KERNELS  the library of the kernels
  *   FAKE_CUDA_ORDER    reverse: threads and blocks in descending order
- *   FAKE_CUDA_FAIL     FUNCTION[:N[:CODE[+]]]: the Nth call (from 1) answers CODE (719); +: and so does all work from
- *                      then on, as on a device that is lost
+ *   FAKE_CUDA_FAIL     FUNCTION[:N[:CODE[+]]]: the Nth call (from 1; 0: each) answers CODE (719); +: and so does all
+ *                      work from then on, as on a device that is lost
  *   FAKE_CUDA_DEVICES  the number of devices (1)
  *
  * Its clock counts a microsecond for each thread of a launch.
@@ -60,7 +60,7 @@ int entered(const char *name)
     if (!fail)
         return OK;
     sscanf(fail, "%63[^:]:%d:%d%c", which, &nth, &code, &lasting);
-    if (strcmp(which, name) || count != nth)
+    if (strcmp(which, name) || (nth && count != nth))
         return OK;
     lost = lasting == '+' ? code : 0;
     return code;
@@ -458,9 +458,10 @@ int cuGetErrorName(int error, const char **name)
     return OK;
 }
 
-int cuGetErrorString(int, const char **text)
+int cuGetErrorString(int error, const char **text)
 {
+    const char *name;
     *text = "the driver's own words";
-    return OK;
+    return cuGetErrorName(error, &name);
 }
 }

@@ -3,6 +3,8 @@
  * Calls of the decoder on a device (of fake_driver.cc): what each refusal says and leaves untouched. Arguments: the
  * scenario, which the test has prepared the driver for, and what the message has to say.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
+
 #include "model.h"
 #include "tap.h"
 
@@ -192,6 +194,22 @@ static void recorded(tc_cuda *cuda)
     give_back(cuda);
 }
 
+/* Addresses that did not reach a recording's table are written at the next call. */
+static void table(tc_cuda *cuda)
+{
+    ready(cuda);
+    place(cuda);
+    tc_cuda_graphs(cuda, 4);
+    tc_ok(prefill() == TC_STATUS_OK && prefill_there(0, LENGTH) == TC_STATUS_OK && right(cuda, 0), "recorded: %s",
+          context.error.message);
+    setenv("FAKE_CUDA_FAIL", "cuMemcpyHtoDAsync:0", 1);
+    tc_ok(said(prefill_there(1, LENGTH), TC_STATUS_DEVICE, &context.error), "another address, refused: %s",
+          context.error.message);
+    unsetenv("FAKE_CUDA_FAIL");
+    tc_ok(prefill_there(1, LENGTH) == TC_STATUS_OK && right(cuda, 1), "the same once more");
+    give_back(cuda);
+}
+
 int main(int argc, char **argv)
 {
     const char *scenario = argc > 1 ? argv[1] : "";
@@ -215,6 +233,8 @@ int main(int argc, char **argv)
         resident(cuda);
     } else if (!strcmp(scenario, "recorded")) {
         recorded(cuda);
+    } else if (!strcmp(scenario, "table")) {
+        table(cuda);
     } else if (!strcmp(scenario, "call")) {
         ready(cuda);
         failing_call();

@@ -57,7 +57,7 @@ def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
             fails("absent", "cuInit:1:100", f"CUDA_ERROR_NO_DEVICE: {own}"),
             fails("absent", "cuInit:1:803", "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"),
             fails("absent", "cuInit:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),     # under AddressSanitizer
-            fails("absent", "cuInit:1:12345", "unknown error"),
+            fails("absent", "cuInit:1:12345", "error 12345, which the library has no words for"),
             fails("open", "cuDevicePrimaryCtxRetain:1:2", f"CUDA_ERROR_OUT_OF_MEMORY: {own}"),
             fails("open", "cuStreamCreate", lost),
             fails("foreign", "cuModuleLoadData:1:209", "CUDA_ERROR_NO_BINARY_FOR_GPU (a driver of CUDA 12.2)"),
@@ -71,6 +71,7 @@ def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
             ("lost", lost, {"FAKE_CUDA_FAIL": "cuLaunchKernel:3:719+"}),
             ("lost", lost, {"FAKE_CUDA_FAIL": "cuStreamSynchronize:2:719+"}),
             ("resident", "", {}),
+            ("table", f"cuMemcpyHtoDAsync: {lost}", {}),
             *(fails("recorded", f"{function}:1", lost) for function in
               ("cuStreamBeginCapture", "cuStreamEndCapture", "cuGraphInstantiate", "cuGraphLaunch", "cuLaunchKernel"))]
 
