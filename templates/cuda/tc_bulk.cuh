@@ -17,7 +17,7 @@ struct __align__(64) tc_tensor_map {
 template <int MAPS, int POINTERS, int DIMS> struct tc_mapped_arguments {
     tc_tensor_map maps[MAPS];
     void *p[POINTERS];
-    tc_index d[DIMS > 0 ? DIMS : 1];
+    tc_dim d[DIMS > 0 ? DIMS : 1];
 };
 
 #ifdef TC_WGMMA

@@ -17,10 +17,29 @@
 #include "tc_scalar.h"
 #pragma pop_macro("inline")
 
+/* A dim. A kernel whose positions are ints reads its low half alone: of two values that were read whole, cut, compared and
+ * made whole again, ptxas for sm_90 (12.9 to 13.5) keeps 16 bits of the larger one. */
+struct tc_dim {
+    union {
+        ptrdiff_t whole;
+        int low;
+    };
+
+    __device__ operator ptrdiff_t() const
+    {
+        return whole;
+    }
+
+    __device__ operator int() const
+    {
+        return low;
+    }
+};
+
 /* The one parameter of a kernel: addresses of its buffers, then its dims. */
 template <int POINTERS, int DIMS> struct tc_arguments {
     void *p[POINTERS];
-    tc_index d[DIMS > 0 ? DIMS : 1];
+    tc_dim d[DIMS > 0 ? DIMS : 1];
 };
 
 /* The next kernel may be brought to the multiprocessors meanwhile, where it waits for this one to end; so may the one behind

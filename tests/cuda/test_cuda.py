@@ -91,6 +91,24 @@ def objects(folder: Path, device: list[str], cache: Path) -> None:
     equal(others, [], "nothing but the core is undefined")
 
 
+def dims(folder: Path) -> None:
+    """The larger of two dims, as ptxas gets it: two values of 64 bits between which it chooses by their low halves are
+    what ptxas for sm_90 keeps 16 bits of."""
+    source = folder / "dims.cu"
+    source.write_text("""#include "tc_device.cuh"
+#include "tc_small.cuh"
+extern "C" __global__ void larger(const tc_arguments<1, 2> __grid_constant__ arguments)
+{
+    const tc_index n = arguments.d[0], m = arguments.d[1];
+    *(int64_t *)arguments.p[0] = (int64_t)tc_max(n, m);
+}
+""", encoding="utf-8")
+    emulation.run([nvcc, "-std=c++17", "-ptx", "-arch=compute_90", *emulation.INCLUDES, source, "-o", folder / "dims.ptx"])
+    text = (folder / "dims.ptx").read_text(encoding="utf-8")
+    equal((text.count("ld.param.u32"), "max.s32" in text, "selp" in text), (2, True, False),
+          "dims of kernels whose positions are ints are loaded with 32 bits")
+
+
 def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: Path) -> None:
     """`check` and `explain`, with reference kernels and the weights in a file of their own."""
     options = [*device, "--specialize", "batch=3", "--with-reference", "--weights", "external"]
@@ -150,6 +168,7 @@ with tempfile.TemporaryDirectory() as place:
         skip("objects for CUDA", "no nvcc")
     else:
         objects(folder, device, cache)
+        dims(folder)
 
     cxx = emulation.compiler()
     if cxx is None:

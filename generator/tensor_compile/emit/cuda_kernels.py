@@ -70,7 +70,7 @@ def team(kernel: Kernel, symbol: str, text: str) -> str:
         "    tc_begin_wait();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
         f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i,
                                                         b in enumerate(kernel.params)),
-        f"    {symbol}_part({{pointers}}, arguments.d, thread, (tc_index)gridDim.x * {threads});", "}", ""])
+        f"    {symbol}_part({{pointers}}, &arguments.d[0].whole, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
 def dim_names(kernel: Kernel) -> dict[Sym, str]:
