@@ -4,9 +4,9 @@ them with the same data and prints how results differ, whether repetitions give 
 what compute-sanitizer finds in the smaller ones. Besides `check`, and every family of tests/ops against the
 interpreter, bit for bit. Needs nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
 
-    python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…]
+    python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…] [--dtypes DTYPE,…]
 
-A part: the name of a model, `check`, `families` or `sanitizers`.
+A part: the name of a model, `check`, `families` or `sanitizers`; dtypes: of the families, f32,f64,f16,bf16.
 """
 from __future__ import annotations
 
@@ -17,17 +17,21 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from concurrent.futures import ThreadPoolExecutor
+import time
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
+BATCHED = [sys.executable, str(ROOT / "tests/cuda/batching.py")]   # the same, several kernels a unit
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 # Families whose kernels are of every kind: points, rows, tiles, teams, loops; all dtypes.
 SANITIZED = ("contractions", "control", "dtypes", "indexing", "ordering", "reductions", "recurrent")
 RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
            ROOT / "runtime" / "hosted" / "file.c", ROOT / "runtime" / "hosted" / "sha256.c"]
+# Of the programs of the tests.
+os.environ.update(TC_SOURCE_ROOT=str(ROOT), PYTHONPATH=f"{ROOT / 'generator'}:{ROOT / 'tests'}")
 
 
 @dataclass(frozen=True)
@@ -115,9 +119,9 @@ def make_weights(path: Path, cc: str, *words: Path | str) -> None:
     run([maker, path])
 
 
-def library(source: Path, work: Path, folder: Path, cc: str, *options: Path | str) -> Path:
+def library(source: Path, work: Path, folder: Path, cc: str, *options: Path | str, tool: list[str] = TOOL) -> Path:
     """A model, built in the folder, as a library."""
-    run([*TOOL, "build", source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *options])
+    run([*tool, "build", source, "-o", folder, "--cache", work / "cache", "--cc", cc, "--host-cc", cc, *options])
     run([cc, "-shared", folder / f"{source.stem}.o", "-o", folder / "model.so"])
     return folder / "model.so"
 
@@ -176,28 +180,40 @@ class Families:
 
     def __init__(self, work: Path, log: Log, target_file: str):
         self.log, self.device = log, ("--device", target_file, "nvcc")
-        self.env = {**os.environ, "TC_SOURCE_ROOT": str(ROOT), "TC_TESTS_CACHE": str(work / "cache"),
-                    "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": f"{ROOT / 'generator'}:{ROOT / 'tests'}"}
+        slots = work / "slots"
+        slots.unlink(missing_ok=True)
+        os.mkfifo(slots)
+        self.slots = os.open(slots, os.O_RDWR)   # a jobserver's, which all builds share
+        os.write(self.slots, b"+" * len(os.sched_getaffinity(0)))
+        self.env = {**os.environ, "MAKEFLAGS": f"-j --jobserver-auth=fifo:{slots}",
+                    "TC_TESTS_CACHE": str(work / "cache")}
 
-    def run(self) -> bool:
-        """All of them at all sizes, and at a few in every other float that they are tested in."""
+    def run(self, dtypes: set[str]) -> bool:
+        """In f32 all of them at all sizes, and at a few in every other float that they are tested in; of each what
+        takes longest first."""
         self.log.say("\nfamilies of tests/ops: the interpreter's bits; where indices are outside, the status")
-        names = []
-        for path in sorted((ROOT / "tests/ops/families").glob("*.py")):
+        found = []
+        for path in (ROOT / "tests/ops/families").glob("*.py"):
             floats = re.search(r"^FLOATS\b.*", path.read_text(encoding="utf-8"), re.MULTILINE)
             others = re.findall(r'"(f64|f16|bf16)"', floats[0] if floats else "")
-            names += [path.stem, *(f"{path.stem}:{name}" for name in others)]
-        return self.all([(names[0],)]) & self.all([(name,) for name in names[1:]])  # what all need is built once
+            size = (ROOT / f"tests/ops/{path.stem}.c").stat().st_size
+            found += [(0, -size, path.stem)] if "f32" in dtypes else []
+            found += [(1, -size, f"{path.stem}:{name}") for name in others if name in dtypes]
+        names = [name for _, _, name in sorted(found)]
+        return self.all([(names.pop(),)]) & self.all([(name,) for name in names])   # what all need is built once
 
     def sanitized(self) -> bool:
         return self.all([(name, *sanitizer(tool)) for tool in SANITIZERS[:2] for name in SANITIZED])
 
     def all(self, calls: list[tuple[str, ...]]) -> bool:
-        good = True
-        with ThreadPoolExecutor(12) as pool:
-            for text, right in pool.map(lambda call: self.one(*call), calls):
+        """In the order in which they end."""
+        good, begun = True, time.time()
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0)) + 2) as pool:
+            for call in as_completed([pool.submit(self.one, *call) for call in calls]):
+                text, right = call.result()
                 self.log.say(text)
                 good &= right
+        self.log.say(f"# {len(calls)} in {time.time() - begun:.0f} s")
         return good
 
     def one(self, name: str, *wrapper: str) -> tuple[str, bool]:
@@ -238,6 +254,7 @@ def main() -> int:
     parser.add_argument("--work", type=Path, help="where to build (default: a temporary folder)")
     parser.add_argument("--target-file", default="cuda-sm90")
     parser.add_argument("--only", default="", help="these parts alone, e.g. digits,families")
+    parser.add_argument("--dtypes", default="f32,f64,f16,bf16")
     parser.add_argument("--repeat", type=int, default=30)
     args = parser.parse_args()
     cc = os.environ.get("CC", "cc")
@@ -258,7 +275,7 @@ def main() -> int:
             good &= checks(work, log, args.target_file)
         family = Families(work, log, args.target_file)
         if not only or "families" in only:
-            good &= family.run()
+            good &= family.run(set(args.dtypes.split(",")))
         if not only or "sanitizers" in only:
             log.say("")
             for model, libraries in zip(chosen, built):

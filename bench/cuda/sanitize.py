@@ -2,7 +2,7 @@
 """What compute-sanitizer finds in small models that have every form of kernel, in every precision; results are compared
 with the processor's. Needs nvcc, a C compiler and a GPU.
 
-    python3 bench/cuda/sanitize.py [--log FILE] [--work DIR] [--precision f32,tf32,bf16,f16] [--only NAME,…]
+    python3 bench/cuda/sanitize.py [--log FILE] [--work DIR] [--precision bf16,f16,tf32,f32] [--only NAME,…]
 """
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, SANITIZERS, Log, comparison, device, library, make_weights, sanitizer
+from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer
 
 MODELS = ROOT / "bench" / "cuda" / "models"
-TOOLS = (*SANITIZERS, "synccheck")
+TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")   # the last takes longest
 TOLERANCE = {"f32": "1e-4", "tf32": "0.02", "bf16": "0.08", "f16": "0.02"}
 
 
@@ -43,6 +43,8 @@ def models() -> list[Small]:
     return [
         Small("attend", tests / "cuda/attend.c", ("--specialize", "length=130"),
               ("attend,length=130", "attend,length=33")),
+        Small("attend_group", tests / "cuda/attend.c", ("-DGROUP", "--specialize", "length=200"),
+              ("attend,length=200", "attend,length=70"), (), "attend"),
         Small("decoder_model", tests / "decoder/model.c", (),
               ("--below", "ids=96", "decoder_model_prefill,length=32", "decoder_model_decode,past=32")),
         Small("mlp", MODELS / "mlp.c", ("--specialize", "batch=1,64"), ("mlp,batch=1", "mlp,batch=64", "mlp,batch=5"),
@@ -75,7 +77,68 @@ def build(model: Small, precision: str, work: Path, cc: str, target: str) -> Pat
     if precision:
         options += ["--target", "cuda", "--target-file", target]
         options += ["--precision", precision] if precision != "f32" else []
-    return library(model.source, work, work / model.name / (precision or "cpu"), cc, *options)
+    else:
+        options += ["--isa", best_isa()]
+    return library(model.source, work, work / model.name / (precision or "cpu"), cc, *options, tool=BATCHED)
+
+
+class Runs:
+    """Of models in precisions: alone, which tells what is wrong or hangs, then under the tools. What has ended is said
+    at once."""
+
+    def __init__(self, args: argparse.Namespace, work: Path, log: Log):
+        self.work, self.log, self.target, self.begun = work, log, args.target_file, time.time()
+        self.end, self.tools = self.begun + args.seconds, list(filter(None, args.tools.split(",")))
+        self.cc = os.environ.get("CC", "cc")
+        self.compare = comparison(work, self.cc)
+        self.failed: list[str] = []
+        self.right = 0
+
+    def all(self, chosen: list[Small], precisions: list[str]) -> bool:
+        with ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+            list(pool.map(lambda m: make_weights(self.work / f"{m.name}.safetensors", self.cc, *m.weights),
+                          [m for m in chosen if m.weights]))
+            plain = {m: pool.submit(build, m, "", self.work, self.cc, self.target) for m in chosen}
+            first = [pool.submit(self.first, m, p, plain[m]) for p in precisions for m in chosen]
+            runs = [pool.submit(self.one, tool, *made) for tool in self.tools for made in
+                    (one.result() for one in first) if made]
+            for run in runs:
+                run.result()
+        self.log.say(f"{self.right} right, {len(self.failed)} not: {', '.join(self.failed)}")
+        return not self.failed
+
+    def first(self, model: Small, precision: str, plain: Future[Path]) -> tuple[Small, str, Path, Path] | None:
+        """Builds, and calls alone; None where the build fails."""
+        try:
+            found = model, precision, plain.result(), build(model, precision, self.work, self.cc, self.target)
+        except SystemExit as error:
+            self.log.say(f"{model.name} {precision}: {error}")
+            self.failed.append(f"{model.name} {precision}")
+            return None
+        self.one("", *found)
+        return found
+
+    def one(self, tool: str, model: Small, precision: str, plain: Path, made: Path) -> None:
+        title = f"{model.name} {precision} {tool or 'alone'}"
+        words = [*(sanitizer(tool) if tool else []), self.compare, plain, made, model.model or model.name,
+                 *(() if tool else ("--repeat", "3")), "--tolerance", TOLERANCE[precision], *model.calls]
+        begun, lines, code = time.time(), ["no time left"], -1
+        if begun < self.end:
+            try:
+                done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False,
+                                      timeout=min(120.0, self.end - begun))
+                lines, code = (done.stdout + done.stderr).splitlines(), done.returncode
+            except subprocess.TimeoutExpired:
+                lines = ["not ended"]
+        said = [line.replace("=", "").strip() for line in lines if "SUMMARY" in line] if tool else \
+            [f"{sum('repetitions give the same bits' in line for line in lines)} calls repeated, the same bits"]
+        text = f"{title}: exit {code}, {'; '.join(said)}, {time.time() - begun:.0f} s at {begun - self.begun:.0f}"
+        if code:
+            text += "\n  " + "\n  ".join(line for line in lines if "elements differ" not in line
+                                         or "FAILED" in line)[:1500]
+            self.failed.append(title)
+        self.right += not code
+        self.log.say(text)
 
 
 def main() -> int:
@@ -83,49 +146,18 @@ def main() -> int:
     parser.add_argument("--log", type=Path)
     parser.add_argument("--work", type=Path)
     parser.add_argument("--target-file", default="cuda-sm90")
-    parser.add_argument("--precision", default="f32,tf32,bf16,f16")
+    parser.add_argument("--precision", default="bf16,f16,tf32,f32")
     parser.add_argument("--only", default="")
     parser.add_argument("--tools", default=",".join(TOOLS))
-    parser.add_argument("--seconds", type=float, default=1e9, help="starts nothing further after that")
+    parser.add_argument("--seconds", type=float, default=1e9, help="nothing goes on after that")
     args = parser.parse_args()
-    cc, log, begun = os.environ.get("CC", "cc"), Log(args.log), time.time()
-    chosen = [m for m in models() if not args.only or m.name in args.only.split(",")]
-    precisions, tools = args.precision.split(","), list(filter(None, args.tools.split(",")))
-    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(14) as pool:
+    log = Log(args.log)
+    with tempfile.TemporaryDirectory() as place:
         work = (args.work or Path(place)).resolve()
         work.mkdir(parents=True, exist_ok=True)
         log.say(f"device: {device()}")
-        compare = comparison(work, cc)
-        list(pool.map(lambda m: make_weights(work / f"{m.name}.safetensors", cc, *m.weights),
-                      [m for m in chosen if m.weights]))
-        jobs = [(m, p) for m in chosen for p in ("", *precisions)]
-        built = dict(zip(jobs, pool.map(lambda job: build(*job, work, cc, args.target_file), jobs)))
-        log.say(f"built after {time.time() - begun:.0f} s")
-
-        def one(job: tuple[str, Small, str]) -> tuple[str, bool]:
-            tool, model, precision = job
-            words = [*(sanitizer(tool) if tool else []), compare, built[model, ""], built[model, precision],
-                     model.model or model.name,
-                     *(() if tool else ("--repeat", "3")), "--tolerance", TOLERANCE[precision], *model.calls]
-            if time.time() - begun > args.seconds:
-                return f"{model.name} {precision} {tool}: no time left", False
-            try:
-                done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False, timeout=120)
-            except subprocess.TimeoutExpired:
-                return f"{model.name} {precision} {tool}: hangs", False
-            lines = (done.stdout + done.stderr).splitlines()
-            said = [line.replace("=", "").strip() for line in lines if "SUMMARY" in line] if tool else []
-            title = f"{model.name} {precision} {tool or 'alone'}: exit {done.returncode}, {'; '.join(said)}"
-            if done.returncode:
-                title += "\n  " + "\n  ".join(line for line in lines if "elements differ" not in line
-                                              or "FAILED" in line)[:1500]
-            return title, done.returncode == 0
-
-        good = True
-        for tool in ("", *tools):     # alone first: what hangs or is wrong is seen before the tools run
-            for text, right in pool.map(one, [(tool, m, p) for m in chosen for p in precisions]):
-                log.say(text)
-                good &= right
+        good = Runs(args, work, log).all([m for m in models() if not args.only or m.name in args.only.split(",")],
+                                         args.precision.split(","))
     log.say("all clean" if good else "FAILED")
     return not good
 

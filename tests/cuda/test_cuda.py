@@ -103,7 +103,8 @@ extern "C" __global__ void larger(const tc_arguments<1, 2> __grid_constant__ arg
     *(int64_t *)arguments.p[0] = (int64_t)tc_max(n, m);
 }
 """, encoding="utf-8")
-    emulation.run([nvcc, "-std=c++17", "-ptx", "-arch=compute_90", *emulation.INCLUDES, source, "-o", folder / "dims.ptx"])
+    emulation.run([nvcc, "-std=c++17", "-ptx", "-arch=compute_90", *emulation.INCLUDES, source, "-o",
+                   folder / "dims.ptx"])
     text = (folder / "dims.ptx").read_text(encoding="utf-8")
     equal((text.count("ld.param.u32"), "max.s32" in text, "selp" in text), (2, True, False),
           "dims of kernels whose positions are ints are loaded with 32 bits")

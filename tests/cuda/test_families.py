@@ -5,8 +5,8 @@ it for processors.
   test_families.py FAMILY[:DTYPE]… [--device TARGET_FILE NVCC [WRAPPER…]]
 
 DTYPE: one of the family's FLOATS in place of f32. On the emulated device of these tests, or with --device on this
-machine's first GPU, where a WRAPPER (compute-sanitizer) may start the program. At all sizes in f32 on a device without
-a wrapper, else at a few."""
+machine's first GPU, where a WRAPPER (compute-sanitizer) may start the program, and several kernels are compiled at
+once. At all sizes in f32 on a device without a wrapper, else at a few."""
 from __future__ import annotations
 
 import os
@@ -16,6 +16,7 @@ from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 
+import batching
 import emulation
 from emulation import ROOT
 
@@ -26,6 +27,7 @@ from comparison import Expected, st
 from family import cases
 from runner import Machine, build, run
 from tap import done, skip
+from tensor_compile.compile import cuda_target
 from tensor_compile.compile.cache import Cache
 
 words = sys.argv[1:]
@@ -35,6 +37,8 @@ cxx = emulation.compiler()
 if cxx is None and not device:
     skip("emulated families", "no C++ compiler")
     done()
+if device:
+    cuda_target.Cuda.compile = batching.compile_batched
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder / "cache")))
