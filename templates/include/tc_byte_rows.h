@@ -41,6 +41,37 @@ static inline void tct_copy_bytes(void *to, const void *from, tc_index count)
     }
 }
 
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2)
+static inline __m256i tct_wide(__m128i bytes, int sign)
+{
+    return sign ? _mm256_cvtepi8_epi16(bytes) : _mm256_cvtepu8_epi16(bytes);
+}
+#endif
+
+/* The same of bytes that become 16 bits; sign: they are signed. */
+static inline void tct_widen_bytes(int16_t *y, const void *from, tc_index count, int sign)
+{
+    const uint8_t *x = (const uint8_t *)from;
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2)
+    if (count >= 16) {
+        for (tc_index k = 0; k < count - 16; k += 16)
+            _mm256_storeu_si256((__m256i *)(y + k), tct_wide(_mm_loadu_si128((const __m128i *)(x + k)), sign));
+        x += count - 16, y += count - 16;
+        _mm256_storeu_si256((__m256i *)y, tct_wide(_mm_loadu_si128((const __m128i *)x), sign));
+        return;
+    }
+    if (count >= 8) {
+        const __m256i first = tct_wide(_mm_loadl_epi64((const __m128i *)x), sign);
+        const __m256i last = tct_wide(_mm_loadl_epi64((const __m128i *)(x + count - 8)), sign);
+        _mm_storeu_si128((__m128i *)y, _mm256_castsi256_si128(first));
+        _mm_storeu_si128((__m128i *)(y + count - 8), _mm256_castsi256_si128(last));
+        return;
+    }
+#endif
+    for (tc_index k = 0; k < count; ++k)
+        y[k] = (int16_t)(sign ? (int8_t)x[k] : x[k]);
+}
+
 #if defined(TC_ISA_AVX512)
 static inline int32_t tct_total(__m512i sums)
 {

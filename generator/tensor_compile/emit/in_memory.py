@@ -379,7 +379,7 @@ class _Emitter:
         it knows; and whether the places of a block's tiles are kept, for all groups of columns."""
         kind, plan = self.blocks.form, self.blocks
         ends = self.ends_in_registers(four)
-        straight = ends and self.schedule.nr == PANEL and (kind.sorts or kind.tall(self.schedule.mr))
+        straight = ends and self.schedule.nr == PANEL and (kind.sorts or kind.tall(self.schedule.mr) or kind.pairs)
         fetches = straight and self.found(self.schedule.mr, self.schedule.nr).fetches
         (b, *_) = self.kernel.b
         columns = self.access.columns
@@ -423,7 +423,8 @@ class _Emitter:
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "name": name, "rows": schedule.mr, "columns": width, "exist": exist,
             **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "pairs": pairs, "pieces": pieces,
-            "ends": ends, "four": four.dtype, "four_zero": four.zero,
+            "ends": ends, "rows_of": ", ".join(f"row + {r * self.blocks.row_room}" for r in range(schedule.mr))
+            if kind.pairs else "", "four": four.dtype, "four_zero": four.zero,
             # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
             "sums_text": sums_text(micro, self.isa, False) if self.isa.lanes == 16 else
             sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room),
@@ -452,9 +453,12 @@ class _Emitter:
         step = self.text(inner.a) if inner else "0"
         lines = len(access.inside) == 1 and self.isa.lanes > 1
         whole_rows = not self.schedule.kc and access.elements.is_const
+        wide = access.product.rows != self.kernel.a.dtype
         apart = self.blocks.form.halves > 1
         return {
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
+            "copy": "tct_widen_bytes" if wide else "tct_copy_bytes",
+            "copy_sign": f", {int(self.kernel.a.dtype == 'i8')}" if wide else "",
             "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
             "run_bounds": self.run_bounds(run, k_names) if run else [],
             "whole_rows": whole_rows,
@@ -475,7 +479,7 @@ class _Emitter:
         """What of a row lies side by side in memory, bytes that are copied as they are: the innermost loop, with the
         last one of the taps where its steps are as long. None where that is not known."""
         access = self.access
-        if access.product.rows != self.kernel.a.dtype or self.kernel.a.dtype not in ("i8", "u8") \
+        if access.product.rows not in (self.kernel.a.dtype, "i16") or self.kernel.a.dtype not in ("i8", "u8") \
                 or inner and not (inner.a == 1 and inner.extent.is_const):
             return None
         each, tap = inner.extent.value if inner else 1, taps[-1] if taps else None

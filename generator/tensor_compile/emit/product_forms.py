@@ -86,6 +86,11 @@ class Form:
         return self.isa.vectors == "AVX2" and self.halves == 2 and rows > TALL
 
     @property
+    def pairs(self) -> bool:
+        """Words are pairs of 16 bits, in registers of AVX2."""
+        return self.isa.vectors == "AVX2" and self.product.integer and self.product.group == 2
+
+    @property
     def library(self) -> str:
         """The product of its micro-kernels."""
         return self.product.name if self.sorts else self.product.name.removesuffix("o")

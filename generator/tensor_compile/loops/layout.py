@@ -30,7 +30,7 @@ from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
 from .operands import Operands, VIEWS
 from .products import F32, Product, integers
-from .sorted_words import multiplies, ordered, with_order
+from .sorted_words import alone, multiplies, ordered, pairs, with_order
 
 FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
 FEW_ROWS = 12        # for fewer, words of bytes are not sorted: panels are read once, in their order
@@ -69,16 +69,17 @@ def apply(function: Function, target: Target, found: Sorted | None = None) -> Fu
     typed = "" if target.apart else target.arch
     panel = 1 if target.narrow else target.panel
     found = (found or Sorted()) if multiplies(target) else None
-    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, found).run()
+    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, found, alone(target)).run()
 
 
 class _Rewriter:
     """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none.
     in_bytes: products of short integers are loop nests, whose weights are rows of bytes. sorts: constant words of bytes
-    are sorted; None: they are not."""
+    are sorted; None: they are not. in_pairs: those that are not sorted are multiplied as pairs of 16 bits."""
 
     def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False,
-                 sorts: Sorted | None = None):
+                 sorts: Sorted | None = None, in_pairs: bool = False):
+        self.in_pairs = in_pairs
         self.function, self.panel, self.narrow, self.typed, self.in_bytes = function, panel, narrow, typed, in_bytes
         self.sorts = sorts
         self.operands = Operands(self.make)
@@ -177,7 +178,8 @@ class _Rewriter:
         short_a, short_b = self.operands.short(a), self.operands.short(b)
         if short_a is None or short_b is None:
             return None
-        product, turned = integers(short_a, short_b, self.typed)
+        wide = self.in_pairs and b.node in self.constant and rows >= FEW_ROWS and pairs(elements, columns)
+        product, turned = integers(short_a, "i16" if wide else short_b, self.typed)
         packed = product
         if self.sorts and b.node in self.constant and (order := ordered(product, elements, columns)).ordered:
             same = self.sorts.same(b)

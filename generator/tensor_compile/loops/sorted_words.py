@@ -60,6 +60,12 @@ def ordered(product: Product, elements: Expr, columns: Expr) -> Product:
     return product if few or not product.sortable else replace(product, ordered=True)
 
 
+def pairs(elements: Expr, columns: Expr) -> bool:
+    """Sums of so few words, or columns, that they are not sorted: pairs of 16 bits need not be taken apart."""
+    return elements.is_const and columns.is_const and columns.value >= COLUMNS \
+        and (elements.value <= 4 * (LEAST - 1) or columns.value < FEWEST)
+
+
 def blocks(words: int) -> tuple[int, int]:
     """How many there are, and the words of each; of the last one fewer, perhaps."""
     count = -(-words // BLOCK)
