@@ -60,6 +60,8 @@ def noisy() -> None:
     ok(wins(100, 80, tune_variants.WORTH_MEASURED) >= 190, "20 % do")
     disturbed = duel.fought(lambda: 18 if draw.random() < 0.1 else 40, lambda: 28, tune_variants.WORTH)
     equal(disturbed.won, False, "a team that other work holds up keeps its place")
+    equal([duel.fought(lambda: 10, lambda: 5, tune_variants.WORTH, lambda calm=calm: calm).won
+           for calm in (False, True)], [False, True], "turns that other work disturbs win nothing")
 
 
 def main(folder: Path) -> None:

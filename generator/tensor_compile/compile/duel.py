@@ -23,10 +23,11 @@ class Duel:
     turns: int = 0
     least: tuple[float, float] = (inf, inf)
 
-    def turn(self, used: float, challenger: float) -> None:
+    def turn(self, used: float, challenger: float, undisturbed: bool = True) -> None:
+        """One that other work disturbed is not the challenger's."""
         self.turns += 1
         self.least = min(self.least[0], used), min(self.least[1], challenger)
-        self.points += GIVEN if challenger < self.worth * used else -TAKEN
+        self.points += GIVEN if undisturbed and challenger < self.worth * used else -TAKEN
 
     @property
     def open(self) -> bool:
@@ -38,13 +39,14 @@ class Duel:
         return self.points >= WON and self.least[1] < self.worth * self.least[0]
 
 
-def fought(used: Callable[[], float], challenger: Callable[[], float], worth: float) -> Duel:
-    """A duel of what these measure. Who is first changes from turn to turn."""
+def fought(used: Callable[[], float], challenger: Callable[[], float], worth: float,
+           undisturbed: Callable[[], bool] = lambda: True) -> Duel:
+    """A duel of what these measure. Who is first changes from turn to turn. undisturbed: whether both were."""
     duel = Duel(worth)
     while duel.open:
         if duel.turns % 2:
             late = challenger()
-            duel.turn(used(), late)
+            duel.turn(used(), late, undisturbed())
         else:
-            duel.turn(used(), challenger())
+            duel.turn(used(), challenger(), undisturbed())
     return duel

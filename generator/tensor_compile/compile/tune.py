@@ -43,7 +43,7 @@ Say = Callable[[str], None]
 LONG = 1 << 28   # operations of a call, beyond which dynamic dims are smaller: one of 64 images takes a second
 WORTH = 0.98     # of the time of the cost model's choice, below which another candidate takes its place
 WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
-LATE = 1.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
+LATE = 2.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
 LATE_PART = 0.03
 
 

@@ -8,6 +8,7 @@ measured."""
 from __future__ import annotations
 
 import os
+import resource
 from dataclasses import field
 from functools import partial
 from pathlib import Path
@@ -32,6 +33,7 @@ from .tune import alone
 
 TURNS = 3          # of every form
 TURN = 60          # milliseconds of calls in one
+FEW_SWITCHES = 50  # involuntary ones a second that threads ran, beside no other work; beside some they are hundreds
 FINALISTS = 2      # forms that may beat the one that was used
 WORTH = 0.97       # of the time of the form that was used, below which another one takes its place
 WORTH_MEASURED = 0.94   # the same where an earlier run chose it
@@ -149,7 +151,12 @@ def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant
         for form in (VariantForm(r, t) for r in both for t in teams):
             found = time(form)
             us[form] = min(found, us.get(form, found))
-    return _Times(us, usual, lambda used, other, worth: fought(partial(time, used), partial(time, other), worth))
+    def duel(used: VariantForm, other: VariantForm, worth: float) -> Duel:
+        """Beside other work a larger team waits for its threads: that says nothing about teams of other sizes."""
+        of = programs[used.regions], programs[other.regions]
+        return fought(partial(time, used), partial(time, other), worth,
+                      lambda: used.threads == other.threads or not any(one.held_up for one in of))
+    return _Times(us, usual, duel)
 
 
 def _has_tiles(program: Program) -> bool:
@@ -161,7 +168,10 @@ def calls_user(made: Made) -> bool:
 
 
 class Built:
-    """A build that can be called. folder: for its files."""
+    """A build that can be called. folder: for its files; held_up: threads were taken from processors while calls were
+    timed."""
+
+    held_up = False
 
     def __init__(self, made: Made, options: Options, folder: Path):
         self.made, self.options, self.folder = made, options, folder
@@ -172,7 +182,12 @@ class Built:
 
     def time(self, function: FunctionPlan, variant: Variant, threads: int) -> float:
         """Microseconds of a call on random inputs."""
-        return int(self._call(function, variant, threads, time=TURN)) / 1e3
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        us = int(self._call(function, variant, threads, time=TURN)) / 1e3
+        now = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ran = now.ru_utime + now.ru_stime - before.ru_utime - before.ru_stime
+        self.held_up = now.ru_nivcsw - before.ru_nivcsw > FEW_SWITCHES * max(ran, TURN / 1e3)
+        return us
 
     def profile(self, function: FunctionPlan, variant: Variant, threads: int, calls: int) -> dict[int, float]:
         """Microseconds of each step of such a call, the median of some."""
