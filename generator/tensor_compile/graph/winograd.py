@@ -247,8 +247,8 @@ class Convolution:
         """Elements of an axis to points, which are the first axis."""
         m, n = self.form.m, self.form.n
         x = self.padded(x, axis, low, m * tiles + TAPS - 1 - low - x.shape[axis].value)
-        parts = [self.part(x, axis, i, tiles, m) for i in range(n)]
-        return self.stacked(self.form.image(self.o, parts), 0)
+        parts = [self.widened(self.part(x, axis, i, tiles, m)) for i in range(n)]
+        return self.stacked([self.narrowed(part) for part in self.form.image(self.o, parts)], 0)
 
     def weights(self, w: Value) -> Value:
         """[points, points, ins, outs], computed in f64."""
@@ -274,6 +274,14 @@ class Convolution:
         """What is stored of elements at points."""
         return x
 
+    def widened(self, x: Value) -> Value:
+        """What is computed with of stored elements."""
+        return x
+
+    def image(self, x: Value) -> Value:
+        """What is stored of the image."""
+        return x
+
     def whole(self, part: Value) -> Value:
         """Results of what came back from points."""
         return part
@@ -284,8 +292,9 @@ class Convolution:
         m, n = form.m, form.n
         rows, columns = (-(-s.value // m) for s in high[2:])
         images, outs = x.shape[0], w.shape[0]
-        v = self.points(self.transpose(x, 0, 2, 3, 1), 1, low[0], rows)     # i, image, tile row, column, channel
-        v = self.narrowed(self.points(self.narrowed(v), 3, low[1], columns))
+        v = self.transpose(self.image(x), 0, 2, 3, 1)
+        v = self.points(v, 1, low[0], rows)     # i, image, tile row, column, channel
+        v = self.widened(self.points(v, 3, low[1], columns))
         v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
                        rhs_contract=(2,), order="seq")
         parts = [self.reshape(self.part(v, 1, i, 1), n, images, rows, columns, outs) for i in range(n)]

@@ -79,10 +79,17 @@ class _Integers(Convolution):
     """One of them, in i32; what is stored of points are 16 bits."""
 
     def weights(self, w: Value) -> Value:
-        return self.narrowed(self.multiplied(w, [[Fraction(2) * by for by in line] for line in self.form.weights]))
+        twice = self.multiplied(w, [[Fraction(2) * by for by in line] for line in self.form.weights])
+        return self.widened(self.narrowed(twice))
+
+    def image(self, x: Value) -> Value:
+        return x.node.operands[0]
 
     def narrowed(self, x: Value) -> Value:
-        return self.value("cast", self.value("cast", x, dtype="i16"), dtype="i32")
+        return self.value("cast", x, dtype="i16")
+
+    def widened(self, x: Value) -> Value:
+        return self.value("cast", x, dtype="i32")
 
     def whole(self, part: Value) -> Value:
         return self.value("shift_right", part, self.builder.filled(part.type, SHIFT, self.node))
