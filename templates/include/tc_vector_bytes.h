@@ -225,6 +225,28 @@ static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i
 TCV_STORE_FOUR(i8, packs_epi16)
 TCV_STORE_FOUR(u8, packus_epi16)
 #undef TCV_STORE_FOUR
+
+/* The same of sums that stay i32. */
+static TC_INLINE void tcv_store_rows_i32(void *p0, void *p1, tcv_i32 x0, tcv_i32 x1, int zero)
+{
+    (void)zero;
+    tcv_store_i32((int32_t *)p0, x0);
+    tcv_store_i32((int32_t *)p1, x1);
+}
+static TC_INLINE void tcv_store_four_i32(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero, tc_index count)
+{
+    const tcv_i32 x[] = {x0, x1, x2, x3};
+    (void)zero;
+    for (tc_index i = 0; 16 * i < count; ++i)
+        tcv_store_i32((int32_t *)p + 16 * i, x[i]);
+}
+static TC_INLINE void tcv_store_some_i32(void *p, tcv_i32 x, int zero, tc_index count)
+{
+    int32_t all[16];
+    (void)zero;
+    tcv_store_i32(all, x);
+    __builtin_memcpy(p, all, (size_t)count * sizeof *all);
+}
 #endif
 
 #endif
