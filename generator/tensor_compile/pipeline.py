@@ -9,6 +9,7 @@ from typing import Callable, Iterable, Mapping, Protocol
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
 from .graph.bake import bake, Baked, Evaluate
+from .graph.branches import shorter_first
 from .graph.dce import dce
 from .graph.dtypes import DTYPES
 from .graph.errors import IrError
@@ -231,6 +232,11 @@ def _orders(state: State, asked: Asked) -> State:
     return replace(state, graph=replace(state.graph, module=module), orders=found)
 
 
+def _branches(state: State, asked: Asked) -> State:
+    """On processors kernels follow each other."""
+    return replace(state, graph=on_module(each(shorter_first))(state.graph)) if state.target.apart else state
+
+
 def _constants(state: State, asked: Asked) -> State:
     """What is known as soon as constants are: where they lie, and what the target must multiply."""
     target, constants = state.target, state.graph.constants.functions[CONSTANTS]
@@ -346,6 +352,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),
+    Pass("branches", GRAPH, _branches, plain=False),   # behind fold, which takes constants out
     Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets
     Pass("lower", LOOPS, _lower),
     Pass("fuse", LOOPS, _fuse),

@@ -83,6 +83,11 @@ void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const void 
     }
 }
 
+void tc_device_branch(tc_frame *frame, unsigned where)
+{
+    frame->device->branch(frame->device, where); /* parts are joined even where a launch was refused */
+}
+
 void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,
                    unsigned box)
 {

@@ -42,6 +42,10 @@ enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
     X(stream_create, "cuStreamCreate", (void **stream, unsigned flags))                                                \
     X(stream_destroy, "cuStreamDestroy_v2", (void *stream))                                                            \
     X(stream_wait, "cuStreamSynchronize", (void *stream))                                                              \
+    X(stream_follow, "cuStreamWaitEvent", (void *stream, void *event, unsigned flags))                                 \
+    X(event_create, "cuEventCreate", (void **event, unsigned flags))                                                   \
+    X(event_destroy, "cuEventDestroy_v2", (void *event))                                                               \
+    X(event_record, "cuEventRecord", (void *event, void *stream))                                                      \
     X(allocate, "cuMemAlloc_v2", (tc_cuda_address * address, size_t bytes))                                            \
     X(release, "cuMemFree_v2", (tc_cuda_address address))                                                              \
     X(upload, "cuMemcpyHtoDAsync_v2", (tc_cuda_address to, const void *from, size_t bytes, void *stream))              \

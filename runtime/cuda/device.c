@@ -134,13 +134,15 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, un
 {
     tc_cuda *cuda = (tc_cuda *)device;
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
-    void *stream = cuda->recording ? device->own_stream : device->stream;
+    void *const stream = tc_cuda_stream(cuda);
+    const int overlaps = cuda->overlaps && !cuda->waits;
     void *parameters[] = {(void *)(uintptr_t)arguments};
+    cuda->waits = 0;
     if (cuda->current->model->device->kernels[kernel].product) {
         multiply(cuda, kernel, arguments, stream);
         return;
     }
-    if (cuda->overlaps && cuda->current->model->device->overlaps) {
+    if (overlaps && cuda->current->model->device->overlaps) {
         const tc_cuda_attribute overlap = {.id = TC_CUDA_OVERLAP, .value.number = 1};
         const tc_cuda_launch how = {{blocks, 1, 1}, {threads, 1, 1}, shared, stream, &overlap, 1};
         tc_cuda_note(cuda, cuda->api.launch_with(&how, cuda->current->functions[kernel], parameters, NULL),
@@ -193,6 +195,7 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
                                .download = download,
                                .begin = tc_cuda_begin,
                                .launch = launch,
+                               .branch = tc_cuda_branch,
                                .end = tc_cuda_end,
                                .wait = wait_for_all,
                                .map = map};
@@ -271,6 +274,7 @@ void tc_cuda_close(tc_cuda *cuda)
     void *popped;
     if (cuda->api.context_push(cuda->context) == 0) {
         tc_cuda_drop_graphs(cuda);
+        tc_cuda_drop_parts(cuda);
         while (cuda->models) {
             tc_cuda_loaded *next = cuda->models->next;
             unload(cuda, cuda->models);

@@ -38,6 +38,11 @@ enum { TC_CUDA_MAPS = 256 }; /* kept; a power of two */
 /* A recorded call (graphs.c). */
 typedef struct tc_cuda_graph tc_cuda_graph;
 
+/* A part beside the row of a recording's launches: its stream, and the event behind its last launch. */
+typedef struct tc_cuda_part {
+    void *stream, *ended;
+} tc_cuda_part;
+
 struct tc_cuda {
     tc_device device; /* first: the core's view */
     tc_cuda_api api;
@@ -47,10 +52,14 @@ struct tc_cuda {
     int overlaps; /* the driver starts kernels before those in front of them have ended, where they wait by themselves */
     int owns_arena;
     tc_cuda_loaded *models;
-    const tc_cuda_loaded *current;  /* during a call */
-    int graphs_asked;               /* as tc_cuda_graphs has it */
-    tc_cuda_graph *graphs;          /* last used first */
-    tc_cuda_graph *recording;       /* between begin and end of a call */
+    const tc_cuda_loaded *current; /* during a call */
+    int graphs_asked;              /* as tc_cuda_graphs has it */
+    tc_cuda_graph *graphs;         /* last used first */
+    tc_cuda_graph *recording;      /* between begin and end of a call */
+    void *forked; /* the event behind which parts of the recording begin; NULL: none was asked for yet */
+    tc_cuda_part parts[TC_DEVICE_PARTS];
+    unsigned part, parts_open;      /* where launches go, 0 the row; bit i: part i has begun */
+    int waits;                      /* the next launch is the first behind an event */
     tc_cuda_map maps[TC_CUDA_MAPS]; /* by what they are of; the last one at each place */
 };
 
@@ -60,7 +69,14 @@ void tc_cuda_note(tc_cuda *cuda, int code, const char *what);
 /* tc_device.begin and .end, and where launches go between them. */
 int tc_cuda_begin(tc_device *device, const tc_variant *variant, const tc_index *dims, unsigned dim_count, int varies,
                   uint64_t *externals, unsigned count);
+void tc_cuda_branch(tc_device *device, unsigned where);
 void tc_cuda_end(tc_device *device);
+
+/* Where a launch goes. */
+void *tc_cuda_stream(const tc_cuda *cuda);
+
+/* Gives the streams and events of parts back; the device's context is current. */
+void tc_cuda_drop_parts(tc_cuda *cuda);
 
 /* Gives all recordings back; the device's context is current. */
 void tc_cuda_drop_graphs(tc_cuda *cuda);

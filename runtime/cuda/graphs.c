@@ -9,7 +9,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { RELAXED = 2 }; /* of capture: other threads of the program are not looked at */
+enum { RELAXED = 2 };      /* of capture: other threads of the program are not looked at */
+enum { NON_BLOCKING = 1 }; /* of streams */
+enum { WITHOUT_TIME = 2 }; /* of events */
 
 /* made: what is started; table: of `count` externals, which hold `written`; dims behind them. */
 struct tc_cuda_graph {
@@ -141,6 +143,84 @@ int tc_cuda_begin(tc_device *device, const tc_variant *variant, const tc_index *
         externals[i] = TC_DEVICE_INDIRECT | (graph->table + i * sizeof *externals);
     cuda->recording = graph;
     return 1;
+}
+
+/* -- parts beside the row ------------------------------------------------------------------------------------------ */
+
+void *tc_cuda_stream(const tc_cuda *cuda)
+{
+    if (!cuda->recording)
+        return cuda->device.stream;
+    return cuda->part ? cuda->parts[cuda->part - 1].stream : cuda->device.own_stream;
+}
+
+static void make_event(tc_cuda *cuda, void **event)
+{
+    if (!*event)
+        tc_cuda_note(cuda, cuda->api.event_create(event, WITHOUT_TIME), "cuEventCreate");
+}
+
+/* The stream follows what the other one has to do by now. */
+static void follow(tc_cuda *cuda, void *stream, void *event)
+{
+    tc_cuda_note(cuda, cuda->api.stream_follow(stream, event, 0), "cuStreamWaitEvent");
+}
+
+static void record(tc_cuda *cuda, void *event, void *stream)
+{
+    tc_cuda_note(cuda, cuda->api.event_record(event, stream), "cuEventRecord");
+}
+
+static void begin_part(tc_cuda *cuda, tc_cuda_part *part)
+{
+    if (!part->stream)
+        tc_cuda_note(cuda, cuda->api.stream_create(&part->stream, NON_BLOCKING), "cuStreamCreate");
+    make_event(cuda, &part->ended);
+    if (part->stream && part->ended)
+        follow(cuda, part->stream, cuda->forked);
+}
+
+static void join(tc_cuda *cuda)
+{
+    for (unsigned i = 0; i < TC_DEVICE_PARTS; ++i)
+        if (cuda->parts_open >> i & 1) {
+            record(cuda, cuda->parts[i].ended, cuda->parts[i].stream);
+            follow(cuda, cuda->device.own_stream, cuda->parts[i].ended);
+        }
+    cuda->waits = 1;
+}
+
+void tc_cuda_branch(tc_device *device, unsigned where)
+{
+    tc_cuda *cuda = (tc_cuda *)device;
+    if (!cuda->recording)
+        return;
+    cuda->part = where <= TC_DEVICE_PARTS ? where : 0;
+    if (where == TC_DEVICE_FORK) {
+        make_event(cuda, &cuda->forked);
+        if (cuda->forked)
+            record(cuda, cuda->forked, device->own_stream);
+    } else if (where == TC_DEVICE_JOIN) {
+        join(cuda);
+    } else if (where && !(cuda->parts_open >> (where - 1) & 1) && !device->refused) {
+        begin_part(cuda, &cuda->parts[where - 1]);
+        cuda->parts_open |= !device->refused << (where - 1);
+        cuda->waits = 1;
+    }
+    if (where > TC_DEVICE_PARTS)
+        cuda->parts_open = 0;
+}
+
+void tc_cuda_drop_parts(tc_cuda *cuda)
+{
+    for (unsigned i = 0; i < TC_DEVICE_PARTS; ++i) {
+        if (cuda->parts[i].ended)
+            cuda->api.event_destroy(cuda->parts[i].ended);
+        if (cuda->parts[i].stream)
+            cuda->api.stream_destroy(cuda->parts[i].stream);
+    }
+    if (cuda->forked)
+        cuda->api.event_destroy(cuda->forked);
 }
 
 void tc_cuda_end(tc_device *device)

@@ -4,7 +4,8 @@
  * (emulate.cc). Memory of the device is filled with NaNs, lies before an unmapped page, and may only be copied within.
  *
  *   FAKE_CUDA_KERNELS  the library of the kernels
- *   FAKE_CUDA_ORDER    reverse: threads and blocks in descending order
+ *   FAKE_CUDA_ORDER    reverse: threads and blocks in descending order, and of a recording's launches the last one first
+ *                      that nothing keeps waiting
  *   FAKE_CUDA_FAIL     FUNCTION[:N[:CODE[+]]]: the Nth call (from 1; 0: each) answers CODE (719); +: and so does all
  *                      work from then on, as on a device that is lost
  *   FAKE_CUDA_DEVICES  the number of devices (1)
@@ -20,7 +21,9 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -39,6 +42,7 @@ enum {
     UNSUPPORTED_PTX = 222,
     NOT_FOUND = 500,
     LAUNCH_FAILED = 719,
+    CAPTURE_UNJOINED = 904,
     MISMATCH = 803,
     PAGE = 4096
 };
@@ -80,17 +84,28 @@ struct kernel {
     size_t bytes;
 };
 
-/* A launch, with its parameters; work of a library (host) in its place; a recording of some. */
+/* A launch, with its parameters; work of a library (host) in its place; a recording of some, of which each runs behind
+ * those whose numbers are in `behind`. */
 struct launched {
     const kernel *function;
     unsigned blocks, threads;
     std::vector<char> parameters;
     void (*host)(const void *) = nullptr;
+    std::set<size_t> behind;
 };
 
 typedef std::vector<launched> graph;
+typedef std::set<size_t> place; /* the launches of a recording that what comes next in a stream runs behind */
 graph *recording;
-int graphs; /* made and not destroyed */
+void *recorded_stream;                /* the one that the recording began on */
+std::map<void *, place> streams;      /* of the recording */
+int graphs;                           /* made and not destroyed */
+int streams_made, events_made;        /* and not destroyed */
+
+struct event {
+    double time = 0;
+    place at;
+};
 
 void run(const launched &one)
 {
@@ -102,6 +117,42 @@ void run(const launched &one)
     }
     emulated_launch(one.function->call, one.parameters.data(), one.blocks, one.function->cluster, one.threads,
                     order && !strcmp(order, "reverse"));
+}
+
+/* Takes up a launch, or runs it. */
+int take(launched made, void *stream)
+{
+    if (!recording) {
+        run(made);
+        return OK;
+    }
+    if (!streams.count(stream)) /* work beside a recording, which waits for nothing of it */
+        return INVALID_VALUE;
+    made.behind = streams[stream];
+    streams[stream] = {recording->size()};
+    recording->push_back(made);
+    return OK;
+}
+
+/* In the order of the recording, or the last one first of those that have nothing to wait for. */
+void run_all(const graph &all)
+{
+    const char *order = getenv("FAKE_CUDA_ORDER");
+    const bool backwards = order && !strcmp(order, "reverse");
+    std::set<size_t> left, done;
+    for (size_t i = 0; i < all.size(); ++i)
+        left.insert(i);
+    while (!left.empty()) {
+        size_t next = *left.begin();
+        for (auto i = left.rbegin(); backwards && i != left.rend(); ++i)
+            if (std::includes(done.begin(), done.end(), all[*i].behind.begin(), all[*i].behind.end())) {
+                next = *i;
+                break;
+            }
+        run(all[next]);
+        left.erase(next);
+        done.insert(next);
+    }
 }
 
 bool inside(uint64_t address, size_t bytes)
@@ -144,31 +195,48 @@ int cuDeviceGetAttribute(int *value, int attribute, int)
     return OK;
 }
 
-int cuEventCreate(void **event, unsigned)
+int cuEventCreate(void **made, unsigned)
 {
     CURRENT
-    *event = new double(0);
+    ENTER("cuEventCreate")
+    *made = new event;
+    ++events_made;
     return OK;
 }
 
-int cuEventDestroy_v2(void *event)
+int cuEventDestroy_v2(void *made)
 {
     CURRENT
-    delete (double *)event;
+    delete (event *)made;
+    --events_made;
     return OK;
 }
 
-int cuEventRecord(void *event, void *)
+int cuEventRecord(void *made, void *stream)
 {
     CURRENT
     ENTER("cuEventRecord")
-    *(double *)event = threads_run;
+    ((event *)made)->time = threads_run;
+    if (recording)
+        ((event *)made)->at = streams[stream];
+    return OK;
+}
+
+/* Of recordings: a stream that waits for an event of one is part of it from then on. */
+int cuStreamWaitEvent(void *stream, void *made, unsigned)
+{
+    CURRENT
+    ENTER("cuStreamWaitEvent")
+    if (!recording)
+        return INVALID_VALUE;
+    const place &at = ((event *)made)->at;
+    streams[stream].insert(at.begin(), at.end());
     return OK;
 }
 
 int cuEventElapsedTime(float *milliseconds, void *start, void *end)
 {
-    *milliseconds = (float)((*(double *)end - *(double *)start) / 1e3);
+    *milliseconds = (float)((((event *)end)->time - ((event *)start)->time) / 1e3);
     return OK;
 }
 
@@ -181,9 +249,9 @@ int cuDevicePrimaryCtxRetain(void **context, int)
 
 int cuDevicePrimaryCtxRelease_v2(int)
 {
-    if (!memory.empty() || depth || graphs || recording)
-        fprintf(stderr, "fake driver: %zu allocations and %d graphs left, context pushed %d times\n", memory.size(), graphs,
-                depth);
+    if (!memory.empty() || depth || graphs || recording || streams_made || events_made)
+        fprintf(stderr, "fake driver: %zu allocations, %d graphs, %d streams and %d events left, context pushed %d times\n",
+                memory.size(), graphs, streams_made, events_made, depth);
     return OK;
 }
 
@@ -205,13 +273,16 @@ int cuStreamCreate(void **stream, unsigned)
 {
     CURRENT
     ENTER("cuStreamCreate")
-    *stream = &depth;
+    *stream = new char;
+    ++streams_made;
     return OK;
 }
 
-int cuStreamDestroy_v2(void *)
+int cuStreamDestroy_v2(void *stream)
 {
     CURRENT
+    delete (char *)stream;
+    --streams_made;
     return OK;
 }
 
@@ -309,7 +380,7 @@ int cuFuncSetAttribute(void *, int, int)
 
 /* The one parameter comes by its address. */
 int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned count, unsigned down, unsigned deep,
-                   unsigned shared, void *, void **parameters, void **extra)
+                   unsigned shared, void *stream, void **parameters, void **extra)
 {
     CURRENT
     ENTER("cuLaunchKernel")
@@ -318,12 +389,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
     if (!parameters || extra)
         return INVALID_VALUE;
     const char *block = (const char *)parameters[0];
-    const launched made = {(const kernel *)function, x, count, {block, block + ((const kernel *)function)->bytes}};
-    if (recording)
-        recording->push_back(made);
-    else
-        run(made);
-    return OK;
+    return take({(const kernel *)function, x, count, {block, block + ((const kernel *)function)->bytes}, nullptr, {}},
+                stream);
 }
 
 /* A launch with attributes: those of ours say that it may overlap, which nothing does here. */
@@ -342,13 +409,15 @@ int cuLaunchKernelEx(const void *how, void *function, void **parameters, void **
                           parameters, extra);
 }
 
-int cuStreamBeginCapture_v2(void *, int)
+int cuStreamBeginCapture_v2(void *stream, int)
 {
     CURRENT
     ENTER("cuStreamBeginCapture")
     if (recording)
         return INVALID_VALUE;
     recording = new graph;
+    recorded_stream = stream;
+    streams = {{stream, {}}};
     return OK;
 }
 
@@ -357,7 +426,14 @@ int cuStreamEndCapture(void *, void **made)
     CURRENT
     *made = recording;
     recording = nullptr;
-    if (int failed = entered("cuStreamEndCapture")) {
+    int failed = entered("cuStreamEndCapture");
+    std::set<size_t> joined = streams[recorded_stream]; /* everything has to be in front of what the stream has last */
+    for (size_t i = ((graph *)*made)->size(); i-- > 0;)
+        if (joined.count(i))
+            joined.insert(((graph *)*made)->at(i).behind.begin(), ((graph *)*made)->at(i).behind.end());
+    if (!failed && joined.size() < ((graph *)*made)->size())
+        failed = CAPTURE_UNJOINED;
+    if (failed) {
         delete (graph *)*made;
         *made = nullptr;
         return failed;
@@ -378,8 +454,7 @@ int cuGraphLaunch(void *made, void *)
 {
     CURRENT
     ENTER("cuGraphLaunch")
-    for (const launched &one : *(graph *)made)
-        run(one);
+    run_all(*(graph *)made);
     return OK;
 }
 
@@ -421,15 +496,10 @@ int fake_cuda_entered(const char *name)
     return entered(name);
 }
 
-int fake_cuda_work(void (*work)(const void *), const void *data, size_t bytes, unsigned threads)
+int fake_cuda_work(void (*work)(const void *), const void *data, size_t bytes, unsigned threads, void *stream)
 {
     CURRENT
-    const launched made = {nullptr, 1, threads, {(const char *)data, (const char *)data + bytes}, work};
-    if (recording)
-        recording->push_back(made);
-    else
-        run(made);
-    return OK;
+    return take({nullptr, 1, threads, {(const char *)data, (const char *)data + bytes}, work, {}}, stream);
 }
 
 int cuDriverGetVersion(int *version)

@@ -283,10 +283,10 @@ int cublasLtMatmulAlgoGetHeuristic(void *handle, const operation *how, const lay
 
 int cublasLtMatmul(void *, const operation *how, const float *alpha, const void *a, const layout *a_layout, const void *b,
                    const layout *b_layout, const float *beta, const void *c, const layout *c_layout, void *d,
-                   const layout *d_layout, const algorithm *which, void *workspace, size_t workspace_bytes, void *)
+                   const layout *d_layout, const algorithm *which, void *workspace, size_t workspace_bytes, void *stream)
 {
     static const auto put_work =
-        driver<int (*)(void (*)(const void *), const void *, size_t, unsigned)>("fake_cuda_work");
+        driver<int (*)(void (*)(const void *), const void *, size_t, unsigned, void *)>("fake_cuda_work");
     if (int failed = entered("cublasLtMatmul"))
         return failed;
     if (int status = legal(how, a_layout, b_layout, c_layout, d_layout))
@@ -300,6 +300,6 @@ int cublasLtMatmul(void *, const operation *how, const float *alpha, const void 
     const work made = {*how, *a_layout, *b_layout, *c_layout, *d_layout, (const unsigned char *)a,
                        (const unsigned char *)b, (const unsigned char *)c, (unsigned char *)d,
                        (unsigned char *)workspace, workspace_bytes, *beta};
-    return put_work(multiply, &made, sizeof made, which->words[0] == 2 ? 2 : 4) ? INVALID_VALUE : OK;
+    return put_work(multiply, &made, sizeof made, which->words[0] == 2 ? 2 : 4, stream) ? INVALID_VALUE : OK;
 }
 }

@@ -40,7 +40,7 @@ def layer_name(kernel: Kernel) -> str:
 
 def layers(program: Program, target: Target) -> list[Layer]:
     """In the order of a call; kernels that run tile by tile need what all of them do."""
-    lives, where = Lives(program.steps), program.arena.offset or program.arena.slot_of
+    lives, where = Lives(program.steps, program.asides), program.arena.offset or program.arena.slot_of
     makers = {name: layer_name(step.kernel) for step in program.kernel_steps for name in written(step.kernel)}
     temps = [b for b in program.buffers.values() if b.kind == "temp" and b.name in lives.first]
     together = sorted([(i, [step]) for i, step in lives.steps]

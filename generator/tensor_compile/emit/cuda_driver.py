@@ -67,6 +67,8 @@ class _Launches(StepsWriter):
     function: _Function
     address = "uint64_t "
     arena = "f->device_arena"
+    part = 0                  # where launches go: 0 the row, else a part beside it
+    stretch: int | None = None     # the step behind the open stretch
 
     def begin(self) -> None:
         externals, plan = list(self.externals), self.function.entry.plan
@@ -105,7 +107,23 @@ class _Launches(StepsWriter):
         """Where a copy of an external lies."""
         return f"f->device_arena + offsets[{self.where.copy_numbers[b.name]}]"
 
+    def go_beside(self, number: int | None) -> None:
+        """What stands before a step where stretches begin or end, or parts of one change; None: the end."""
+        asides = () if self.plain else self.program.asides
+        if self.stretch is not None and (number is None or number == self.stretch):
+            self.put("tc_device_branch(f, TC_DEVICE_JOIN);")
+            self.part, self.stretch = 0, None
+        beside = [a for a in asides if number is not None and a.first <= number < a.end]
+        if beside and beside[0].first == number:
+            self.put("tc_device_branch(f, TC_DEVICE_FORK);")
+            self.part, self.stretch = 0, beside[0].end
+        part = next((i for i, a in enumerate(beside, 1) if number in a.steps), 0)
+        if part != self.part:
+            self.put(f"tc_device_branch(f, {part});")
+            self.part = part
+
     def end(self) -> None:
+        self.go_beside(None)
         written = {s.buffer for step in self.program.kernel_steps for s in step.kernel.stores}
         self.put("tc_device_end(f);")
         self.depth -= 1
@@ -131,6 +149,7 @@ class _Launches(StepsWriter):
     def call(self, step: Step) -> None:
         number, kernel, c = self.step, step.kernel, self.function.c
         self.step += 1
+        self.go_beside(number)
         values = [self.scratch(number, j, b) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
         given = self.function.kernels.given(kernel, self.plain)

@@ -504,10 +504,20 @@ class Arena:
     lower_bound: int | None = None                         # max-live bytes, for the report
 
 
+@dataclass(frozen=True, slots=True)
+class Aside:
+    """Steps of a stretch, by their numbers, that a device may run in this order beside the others of it. The stretch is
+    the steps first..end-1; nothing that the others touch is stored by these, nor the other way round."""
+
+    first: int
+    steps: tuple[int, ...]
+    end: int
+
+
 @dataclass(slots=True)
 class Program:
     """What one variant runs, in order: kernels, and loops and branches of them. `kernel_steps` has the kernels alone.
-    refusals: (what, reason) of every fusion that was tried and not made."""
+    refusals: (what, reason) of every fusion that was tried and not made. asides: stretches are equal or disjoint."""
 
     buffers: dict[str, Buffer]
     steps: list[Element]
@@ -515,6 +525,7 @@ class Program:
     dims: tuple[Sym, ...]
     fusions: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
+    asides: tuple[Aside, ...] = ()
 
     @property
     def kernel_steps(self) -> list[Step]:

@@ -16,9 +16,9 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .byte_products import ByteProductKernel
-from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort, Slot, \
-    Step, Store, Tiles
+from .loop_ir import Aside, AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, \
+    Element, ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort, \
+    Slot, Step, Store, Tiles
 from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
@@ -111,7 +111,8 @@ class _Parser:
             readers |= {"loop_nest": self.loop_nest, "byte_product": self.byte_product, "attention": self.attention,
                         "prepared": self.prepared, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
         if unit.kind == "program":
-            readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place}
+            readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place,
+                        "aside": self.aside}
         word = line.word("a declaration")
         if word not in readers:
             raise line.error(f"unknown declaration {word} in a {unit.kind}; there are {', '.join(readers)}")
@@ -241,6 +242,14 @@ class _Parser:
         if self.barrier is not None:
             raise line.error("two barriers with no kernel between")
         self.barrier = line
+
+    def aside(self, line: ItemLine, unit: Declarations) -> None:
+        steps = line.listed(line.integer)
+        line.expect("of")
+        first = line.integer()
+        line.expect("to")
+        unit.asides.append(Aside(first, steps, line.integer()))
+        line.end()
 
     def arena(self, line: ItemLine, unit: Declarations) -> None:
         if line.peek() == "size":

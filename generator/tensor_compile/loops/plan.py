@@ -20,11 +20,12 @@ from ..target import Target
 from . import arena
 from .accesses import BarrierWalk, Touch, conflicts, read, written
 from .arena import Block
+from .asides import asides
 from .byte_products import ByteProductKernel, overwrites
 from .fused import Fused
 from .library_products import workspace
-from .loop_ir import Arena, Branch, CheckKernel, ContractionKernel, Element, Kernel, leaves, Loop, LoopNestKernel, \
-    mapped, Program, Region, regions, Step, Store, Tiles
+from .loop_ir import Arena, Aside, Branch, CheckKernel, ContractionKernel, Element, Kernel, leaves, Loop, \
+    LoopNestKernel, mapped, Program, Region, regions, Step, Store, Tiles
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import loads, walk
 
@@ -32,7 +33,8 @@ from .scalars import loads, walk
 def plan(scheduled: Fused, target: Target) -> Program:
     """The program of one variant."""
     steps = mapped(scheduled.kernels, Step)
-    lives = Lives(steps)
+    beside = asides(steps, target)
+    lives = Lives(steps, beside)
     memory = Arena()
     arena.place(blocks(scheduled, lives, target), memory)
     _barriers(steps, memory, scheduled.buffers)
@@ -48,7 +50,7 @@ def plan(scheduled: Fused, target: Target) -> Program:
     for step in leaves(steps):
         dims |= {s for s in step.kernel.dims if not s.is_iteration}
     return Program(buffers, steps, memory, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
-                   scheduled.refusals)
+                   scheduled.refusals, beside)
 
 
 def bytes_of(b: Buffer) -> Expr:
@@ -66,10 +68,11 @@ class Lives:
     """From where to where each buffer is needed, in positions: every step and every decision has one.
 
     What an iteration of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop;
-    two buffers that change places are needed as long as either of them is.
+    two buffers that change places are needed as long as either of them is. What steps beside the others touch is needed
+    in all of their stretch.
     """
 
-    def __init__(self, steps: list[Element]):
+    def __init__(self, steps: list[Element], beside: Iterable[Aside] = ()):
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.steps: list[tuple[int, Step]] = []                  # those outside of tiles
@@ -80,6 +83,9 @@ class Lives:
         self._walk(steps)
         while self._extend():
             pass
+        for aside in beside:     # their programs have no region: steps are positions
+            for name in (b.name for i in aside.steps for b in steps[i].kernel.params):
+                self._cover(name, aside.first, aside.end - 1)
 
     def _touch(self, names: Iterable[str]) -> None:
         for name in names:
@@ -214,7 +220,7 @@ def arena_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
 
 def live_bytes(program: Program, dims: Mapping[Sym, int]) -> int:
     """The most bytes of temps that are needed at once at the given dims: no assignment of offsets can do with less."""
-    lives, where = Lives(program.steps), program.arena.offset or program.arena.slot_of
+    lives, where = Lives(program.steps, program.asides), program.arena.offset or program.arena.slot_of
     bytes_at: list[dict[int, int]] = [{} for _ in range(lives.end)]  # by offset
     for name, first in lives.first.items():
         b = program.buffers[name]

@@ -49,7 +49,7 @@ def print_program(program: Program) -> str:
         slot = f" slot={arena.slot_of[name]}" if name in arena.slot_of else ""
         offset = f" offset={arena.offset[name]}" if name in arena.offset else ""
         out.append(f"place {quote(name)}{slot}{offset}")
-    return "\n".join(out + _log(program)) + "\n"
+    return "\n".join(out + _asides(program) + _log(program)) + "\n"
 
 
 def _items(items: list[Element], names: tuple[Sym, ...]) -> list[str]:
@@ -116,6 +116,10 @@ def _head(title: str, dims: tuple[Sym, ...], buffers: dict[str, Buffer]) -> list
 def _log(unit: Fused | Program) -> list[str]:
     return [f"fusion {quote(text)}" for text in unit.fusions] + \
         [f"refusal {quote(what)} {quote(reason)}" for what, reason in unit.refusals]
+
+
+def _asides(program: Program) -> list[str]:
+    return [f"aside [{', '.join(map(str, a.steps))}] of {a.first} to {a.end}" for a in program.asides]
 
 
 def _expr(e: Expr) -> str:

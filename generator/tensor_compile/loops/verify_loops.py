@@ -281,7 +281,7 @@ class _Checker:
     # -- memory ---------------------------------------------------------------------------------------------------
     def overlaps(self, program: Program) -> bool:
         """False where a temp has no place at all."""
-        span = plan.Lives(program.steps)
+        span = plan.Lives(program.steps, program.asides)
         kernel_at = {i: step.kernel for i, step in span.steps}
         lives = {name: (first, span.last[name]) for name, first in span.first.items()
                  if self.buffers[name].kind == "temp"}

@@ -153,6 +153,8 @@ struct tc_device {
                  uint64_t *externals, unsigned count);
     /* arguments: as the kernel takes them, one block of memory; of a product: tc_device_operands */
     void (*launch)(tc_device *device, unsigned kernel, const void *arguments, unsigned blocks, unsigned threads);
+    /* As tc_device_branch has it; launches that are not recorded stay in one row. */
+    void (*branch)(tc_device *device, unsigned where);
     void (*end)(tc_device *device);
     void (*wait)(tc_device *device);
     /* Describes `lines` lines of `terms` elements of 16 bits, line_bytes apart, to a kernel that takes 64 terms of `box`
@@ -510,6 +512,11 @@ void tc_device_end(tc_frame *frame);
  * 0. */
 void tc_device_step(tc_frame *frame, tc_index step, unsigned kernel, const void *arguments, unsigned blocks,
                     unsigned threads);
+
+/* Where launches go from here on: 0, the row of those that follow each other; 1 to TC_DEVICE_PARTS, a part beside it, which
+ * follows what the row had at the last TC_DEVICE_FORK. Behind TC_DEVICE_JOIN the row follows all parts. */
+enum { TC_DEVICE_PARTS = 3, TC_DEVICE_FORK, TC_DEVICE_JOIN };
+void tc_device_branch(tc_frame *frame, unsigned where);
 
 /* As tc_device.map; nothing where there is no element. */
 void tc_device_map(tc_frame *frame, uint64_t *to, uint64_t address, int64_t terms, int64_t lines, int64_t line_bytes,

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Branches beside each other: which steps of a program are, what memory is kept for them, and that results are the
+processor's in whatever order a driver runs what does not wait for each other."""
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+
+import emulation
+from emulation import HERE, ROOT
+from tap import done, equal, note, ok, raises, skip
+from tensor_compile.loops.loop_ir import Aside, Program, Step
+from tensor_compile.loops.parse import parse_unit
+from tensor_compile.loops.printer import print_unit
+from tensor_compile.loops.verify_loops import LoopError, verify
+
+TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
+MODEL = HERE / "branches.c"
+
+
+def planned(text: str) -> Program:
+    """What `--dump-after plan` printed of a model of one variant."""
+    program = parse_unit(text[text.index("tensor_compile.loops"):], "plan")
+    assert isinstance(program, Program)
+    return program
+
+
+def kernels(program: Program, steps: tuple[int, ...]) -> list[str]:
+    return [step.kernel.label for i, step in enumerate(program.steps) if isinstance(step, Step) and i in steps]
+
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    device = ["--target", "cuda", "--target-file", "cuda-sm90", "--nvcc", str(emulation.stub(folder)),
+              "--build-cache", str(folder / "cache"), "-j", "2"]
+    dumped = emulation.run([*TOOL, "build", MODEL, "-o", folder / "out", "--keep", folder / "keep", *device,
+                            "--dump-after", "plan"]).stdout
+    program = planned(dumped)
+    equal([(a.first, a.end, kernels(program, a.steps)) for a in program.asides],
+          [(1, 4, ["conv2d"]), (5, 11, ["conv2d+conv2d_relu", "conv2d"]), (5, 11, ["max_pool2d", "conv2d"])],
+          "a shortcut, which comes first, and two of three branches that are joined")
+    equal(print_unit(planned(print_unit(program))), print_unit(program), "stretches are part of a program's text")
+    raises(LoopError, lambda: verify(replace(program, asides=(Aside(0, (0,), 12),))), "at the same time",
+           "the verifier looks at what stretches keep")
+    driver_text = next((folder / "keep").glob("tcd_*.c")).read_text(encoding="utf-8")
+    places = re.findall(r"tc_device_branch\(f, (\w+)\)|tc_device_step\(f, (\d+)", driver_text)
+    equal(" ".join(where or f"[{step}]" for where, step in places),
+          "[0] TC_DEVICE_FORK 1 [1] 0 [2] [3] TC_DEVICE_JOIN [4] TC_DEVICE_FORK 1 [5] [6] 0 [7] [8] 2 [9] [10] "
+          "TC_DEVICE_JOIN [11]", "launches in their places")
+
+    cxx = emulation.compiler()
+    if cxx is None:
+        skip("calls", "no C++ compiler")
+        done()
+    driver = emulation.driver(cxx, folder)
+    compare = emulation.comparison(folder / "compare")
+    cuda, cpu = folder / "cuda.so", folder / "cpu.so"
+    emulation.run(["cc", "-shared", folder / "out" / "branches.o", "-o", cuda])
+    isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
+    emulation.run([*TOOL, "build", MODEL, "-o", folder / "cpu", "--build-cache", folder / "cache", "-j", "2", *isa])
+    emulation.run(["cc", "-shared", folder / "cpu" / "branches.o", "-o", cpu])
+    env = {**os.environ, **emulation.prepared(sorted((folder / "keep").glob("*.cu")), folder, driver, cxx)}
+
+    def call(**settings: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([compare, cpu, cuda, "branches", "--repeat", "1", "branches"], env={**env, **settings},
+                              capture_output=True, text=True, check=False)
+
+    for order in ("forward", "reverse"):
+        for version in ("12020", "12080"):
+            found = call(FAKE_CUDA_ORDER=order, FAKE_CUDA_VERSION=version)
+            if not ok(found.returncode == 0 and not found.stderr and ", 0 of " in found.stdout,
+                      f"launches {order}, a driver of {version}: the processor's bits"):
+                note(found.stdout + found.stderr)
+    for function, times in (("cuStreamCreate", (2, 3)), ("cuEventCreate", (1, 2)), ("cuEventRecord", (1, 2)),
+                            ("cuStreamWaitEvent", (1, 2, 3))):
+        for n in times:
+            found = call(FAKE_CUDA_FAIL=f"{function}:{n}")
+            said = found.stdout + found.stderr
+            if not ok(found.returncode and f"{function}: CUDA_ERROR_LAUNCH_FAILED" in said and "left" not in said,
+                      f"{function} fails at {n}: a status, nothing is left"):
+                note(said)
+done()
