@@ -8,7 +8,7 @@
 /* Of the library's interface: cudaDataType, cublasComputeType_t, cublasLtEpilogue_t, cublasLtMatmulDescAttributes_t. */
 enum { TYPE_F32 = 0, TYPE_F16 = 2, TYPE_BF16 = 14 };
 enum { COMPUTE_F32 = 68 };
-enum { EPILOGUE_NONE = 1, EPILOGUE_BIAS = 4, EPILOGUE_GELU = 32 };
+enum { EPILOGUE_NONE = 1, EPILOGUE_RELU = 2, EPILOGUE_BIAS = 4, EPILOGUE_GELU = 32 };
 enum { FIRST_TURNED = 3, SECOND_TURNED = 4, EPILOGUE = 7, BIAS_POINTER = 8 };
 enum { OK = 0, NOT_SUPPORTED = 15 };
 enum { BIAS_ALIGNED = 16 };
@@ -66,7 +66,8 @@ static int set(const tc_lt *lt, const tc_lt_plan *plan, int attribute, int value
 
 static int epilogue(const tc_device_product *p)
 {
-    const int function = p->function == TC_PRODUCT_GELU ? EPILOGUE_GELU : 0;
+    static const int functions[] = {[TC_PRODUCT_GELU] = EPILOGUE_GELU, [TC_PRODUCT_RELU] = EPILOGUE_RELU};
+    const int function = functions[p->function];
     return p->has_bias || function ? (p->has_bias ? EPILOGUE_BIAS : 0) | function : EPILOGUE_NONE;
 }
 

@@ -2,7 +2,7 @@
  *
  * A libcublasLt.so.13 without a GPU, over the driver of the tests (fake_driver.cc): what runtime/cuda asks it for, by
  * plain loops, with the library's numbers. It proposes three algorithms, by their first word: 1 takes no workspace, 2
- * takes 4 KiB, which it writes all over, and is the fastest, 3 does not run.
+ * takes 4 KiB, which it writes all over, and is the fastest, 3 does not run. Relu of 1 makes 0 of NaN, that of 2 keeps it.
  *
  *   FAKE_LIBRARY_VERSION  what it says it is (130102)
  *   FAKE_CUDA_FAIL        as the driver has it, with the library's functions
@@ -127,7 +127,7 @@ void multiply(const void *data)
             if (w.how.epilogue & 4)
                 value += wide((const unsigned char *)w.how.bias, w.d_layout.type, i);
             if (w.how.epilogue & 2)
-                value = fmaxf(value, 0);
+                value = w.workspace_bytes ? (value < 0 ? 0 : value) : fmaxf(value, 0);
             if (w.how.epilogue & 32)
                 value *= 0.5f * (1 + tanhf(0.7978845608f * (value + 0.044715f * value * value * value)));
             put(w.d, w.d_layout.type, j * (uint64_t)w.d_layout.stride + i, value);

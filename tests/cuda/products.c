@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products that cuBLASLt may compute: with a bias behind what is added, with a bias and gelu, with a bias
+ * Products that cuBLASLt may compute: with a bias and relu behind what is added, with a bias and gelu, with a bias
  * alone; and two that it may not, whose operand or result is the caller's. Their biases are parts of one weight, of which
  * two begin alike.
  */
@@ -25,7 +25,7 @@ TC_MODEL(products)
     tc_weights(g, "products.safetensors"); /* bias: f32[2 WIDTH] */
     tc_tensor x = tc_input(g, "x", TC_F32, ROWS, WIDTH);
     tc_tensor h = tc_relu(dense(g, x, WIDTH, WIDTH, 1.1));
-    h = tc_add(h, dense(g, h, WIDTH, WIDTH, 1.3));
+    h = tc_relu(tc_add(h, dense(g, h, WIDTH, WIDTH, 1.3)));
     tc_tensor wide = tc_gelu_tanh(dense(g, h, WIDTH, 2 * WIDTH, 1.7));
     h = dense(g, wide, 2 * WIDTH, WIDTH, 2.3);
     tc_output(g, "y", dense(g, h, WIDTH, WIDTH, 2.9));

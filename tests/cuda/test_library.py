@@ -85,7 +85,8 @@ for what, lines, wanted in (
         ("rows of a wider matrix", {"wide": "80", "a": 'bf16 ("a"[i,k+8])'},
          (False, 80, False, 64, False, False, "plain")),
         ("a bias", {"value": f"cast bf16 ({BIASED})"}, (False, 64, False, 64, True, False, "plain")),
-        ("all", {"value": f"cast bf16 (add f32 ({ADDED}, {BIASED}))"}, (False, 64, False, 64, True, True, "plain")),
+        ("all", {"value": f"cast bf16 (maximum f32 (add f32 ({ADDED}, {BIASED}), f32 0x0))"},
+         (False, 64, False, 64, True, True, "relu")),
         ("rows that begin where 16 bytes do not", {"wide": "66"}, None),
         ("an operand of the caller's", {"a": 'bf16 ("x"[i,k])'}, None),
         ("a result of the caller's", {"to": '"y"[i,j]'}, None),
@@ -94,7 +95,7 @@ for what, lines, wanted in (
         ("rows of no number", {"m": "i:rows"}, None),
         ("a bias that a kernel made", {"value": 'cast bf16 (add f32 (acc f32, load f32 ("moving"[j])))'}, None),
         ("two matrices", {"value": f"cast bf16 (add f32 ({ADDED}, add f32 (acc f32, {ADDED})))"}, None),
-        ("relu, which might not keep NaN", {"value": "cast bf16 (maximum f32 (acc f32, f32 0x0))"}, None),
+        ("relu of another bound", {"value": "cast bf16 (maximum f32 (acc f32, f32 0x3f800000))"}, None),
         ("another function", {"value": "cast bf16 (tanh f32 (acc f32))"}, None),
         ("a factor", {"value": "cast bf16 (mul f32 (acc f32, f32 0x40000000))"}, None)):
     equal(product_of(lines), wanted, what)
@@ -169,7 +170,7 @@ with tempfile.TemporaryDirectory() as place:
     target, found = of.target, tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
     products = [library_product(kernel, "bf16") for kernel in found]
     equal([p and (p.rows, p.columns, p.terms, p.function, p.bias is not None, p.added is not None) for p in products],
-          [None, (41, 32, 32, "plain", True, True), (41, 64, 32, "gelu", True, False),
+          [None, (41, 32, 32, "relu", True, True), (41, 64, 32, "gelu", True, False),
            (41, 32, 64, "plain", True, False), None], "products that may be the library's")
     sources = folder / "sources"
     sources.mkdir()
@@ -204,12 +205,18 @@ with tempfile.TemporaryDirectory() as place:
             (20.0 if "columns=64" in key else -5.0) for key, entry in locks.read(one.options.lock_path).items()
             if entry.candidate == NAME) for f, v in tune_whole.sized(one.made.compiled.plan)} for one in both)
     tune_whole._Search.timed = priced
+    heard: list[str] = []
+    run_harness = tune_cuda.run_harness
+    tune_cuda.run_harness = lambda command, line: run_harness(command, lambda text: (heard.append(text), line(text)))
     with contextlib.redirect_stdout(io.StringIO()) as told:
         result = search()
+        tune_cuda.run_harness = run_harness
         again = search()
     tune_whole._Search.timed = timed
     entries = locks.read(lock)
     (wide,) = [key for key in entries if "columns=64" in key]
+    lost = [text.split()[:2] for text in heard if " is 0, should be " in text]
+    equal(lost, [["refused", NAME.replace(f"_w{1 << 12}_02", "_w0_01")]], "a relu that makes 0 of NaN is refused")
     ok(all(us > 0 for times in calls for us in times.values()) and len(calls) == 2, "whole calls of both are timed")
     ok("whole calls: 1 of 3 changes make them slower and are not taken, 100.0 us before, 90.0 us now\n" in
        told.getvalue(), "what whole calls refuse is told") or note(told.getvalue())

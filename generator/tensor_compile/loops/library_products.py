@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Contractions that cuBLASLt can compute on a GPU, as the library has products: two matrices whose lines lie at equal
-distances, and behind the sums nothing but a bias a column, a matrix that is added, and the gelu by tanh. Relu is ours:
-nothing promises that the library's keeps NaN.
+distances, and behind the sums nothing but a bias a column, a matrix that is added, and relu or the gelu by tanh.
+Nothing promises that the library's relu keeps NaN, so `tune` proves it of each algorithm.
 
 Only products of 16 bits are given away: what is exact has an order of sums that no library promises, and weights of
 tf32 lie in panels. A recorded call keeps addresses, so operands are temps and constants, none of which is the
@@ -26,7 +26,7 @@ OPERANDS = ("bf16", "f16")   # which are those of the precisions of these names,
 ALIGNED = 16                # bytes: where matrices begin, and their lines
 WORKSPACE_ALIGNED = 256     # bytes: where a workspace begins, by the library's rule
 WORKSPACE = "%w"            # how the names of buffers begin that an algorithm has for itself
-PLAIN, GELU = FUNCTIONS = "plain", "gelu"   # as tc_device_product.function numbers them
+PLAIN, GELU, RELU = FUNCTIONS = "plain", "gelu", "relu"   # as tc_device_product.function numbers them
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +178,9 @@ def _behind(kernel: ContractionKernel) -> _Behind | None:
     if isinstance(value, Apply) and value.op == "cast":
         value = value.args[0]
     function = PLAIN
-    if (inner := _within_gelu(value)) is not None:
+    if isinstance(value, Apply) and value.op == "maximum" and value.args[1] == Const("f32", 0):
+        value, function = value.args[0], RELU
+    elif (inner := _within_gelu(value)) is not None:
         value, function = inner, GELU
     parts = _summands(value)
     rows, columns = set(kernel.m), set(kernel.n)

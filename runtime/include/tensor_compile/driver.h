@@ -66,7 +66,7 @@ typedef struct tc_state_info {
 /* -- devices: kernels that run in a memory of their own, whose addresses are 64-bit numbers ------------------------ */
 
 /* What follows the sums of a product of a library's. */
-enum { TC_PRODUCT_PLAIN, TC_PRODUCT_GELU };
+enum { TC_PRODUCT_PLAIN, TC_PRODUCT_GELU, TC_PRODUCT_RELU };
 
 /* A product that cuBLASLt computes (docs/cuda.md): result = function(first second + bias + added), rows x columns of sums
  * of `terms`, of operands of f16 or bf16. Lines of an operand are rows of the first or columns of
