@@ -69,6 +69,7 @@ def main(folder: Path) -> None:
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
     summaries()
     paced(tools, kernels)
+    settled(tools, kernels)
     if ARCH == "x86_64":
         both = targets.load(targets.find(ARCH)).with_isas(("x86_64", "avx2"))
         equal(tune.best_first(harness.Toolset(compiler, both, (), cache, ("qemu",))),
@@ -158,6 +159,26 @@ def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
     sizes = [case.operations for case in tune.cases(kernels, tools, {}, True)]
     largest = {case.name for case in tune.cases(kernels, tools, {}, True) if case.operations > min(sizes)}
     equal({key for key, *_ in result.timed}, largest, "the smallest kernel")
+
+
+def settled(tools: harness.Toolset, kernels: list) -> None:
+    """What wins once more, does not, or was left, of what the cost model chose and of what an earlier run measured."""
+    new, old = tune.cases(kernels[:1], tools, {}, True)[0], []
+    for worth in (tune.WORTH, tune.WORTH_MEASURED):
+        old += [replace(new, name=f"{name} {worth}", worth=worth) for name in ("again", "not again", "left", "same")]
+    used, won = new.incumbent, next(c for c in new.candidates if c != new.incumbent)
+    result = tune.Result(timed=[(case.name, used if "same" in case.name else won, 8.0) for case in old],
+                         before={case.name: 10.0 for case in old})
+    changed = tune._changed(result, old)
+    equal([(case.name, {*case.candidates}) for case in changed],
+          [(case.name, {used, won}) for case in old if "same" not in case.name], "what changed fights again")
+    again = tune.Result(timed=[(case.name, used if "not" in case.name else won, 8.0) for case in changed
+                               if "left" not in case.name])
+    tune._settle(result, again, old)
+    back = {"not again 0.98", "not again 0.96", "left 0.96"}
+    equal([(key, winner, count) for key, winner, count in result.timed],
+          [(case.name, used, 10.0 if case.name in back else 8.0) if case.name in back or "same" in case.name else
+           (case.name, won, 8.0) for case in old], "what does not win twice goes back")
 
 
 def pruned(path: Path, tools: harness.Toolset, kernels: list) -> None:

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 from contextlib import contextmanager
-from dataclasses import field
+from dataclasses import field, replace
 from math import inf
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Protocol, Sequence
@@ -43,6 +43,8 @@ Say = Callable[[str], None]
 LONG = 1 << 28   # operations of a call, beyond which dynamic dims are smaller: one of 64 images takes a second
 WORTH = 0.98     # of the time of the cost model's choice, below which another candidate takes its place
 WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
+CONFIRM = 0.06   # of the budget, kept for confirming what changed
+SETTLED = 6      # rounds of a kernel before its two choices fight again
 LATE = 2.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
 LATE_PART = 0.03
 
@@ -156,8 +158,8 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo: list[Case] = []
-    result = Result(UNITS[tools.count])
-    pace = tune_pace.Pace(None if budget is None else time.monotonic() + budget)
+    result, confirmed = Result(UNITS[tools.count]), Result(UNITS[tools.count])
+    pace = tune_pace.Pace(None if budget is None else time.monotonic() + (1 - CONFIRM) * budget)
     try:
         with limited(budget):
             order = best_first(tools)
@@ -173,12 +175,41 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
                 rest = [case for later in groups[number:] for case in later]
                 with pace.taken(pace.fewer(group, rest), result.counts) as cases_now:
                     _measure(cases_now, tools, rounds, result, tell)
+            changed = _changed(result, todo) if tools.count == "time" else []
+            if changed:
+                say(f"comparing {len(changed)} changes once more")
+                silent = Telling(lambda line: None, len(changed), None)
+                _measure(changed, tools, min(rounds, SETTLED), confirmed, silent)
     except OutOfTime:
         result.left = len(todo) - len(result.timed) if todo else 1
     finally:
+        if tools.count == "time":
+            _settle(result, confirmed, todo)
         if keep and result.timed:
             _keep(result, known, tools, lock)
     return result
+
+
+def _changed(result: Result, todo: Sequence[Case]) -> list[Case]:
+    """Cases that another choice won than what was used, with these two."""
+    won = {key: winner.name for key, winner, _ in result.timed if key in result.before}
+
+    def two(case: Case) -> tuple[Schedule, ...]:
+        return tuple(c for c in case.candidates if c.name in (won[case.name], case.incumbent.name))
+    return [replace(case, candidates=two(case)) for case in todo
+            if won.get(case.name, case.incumbent.name) != case.incumbent.name]
+
+
+def _settle(result: Result, again: Result, todo: Sequence[Case]) -> None:
+    """What changed and did not win once more, in a program of its own and at another time, goes back to what was used;
+    where there was no time for that, what an earlier run measured stays, too."""
+    second = {key: winner.name for key, winner, _ in again.timed}
+    cases = {case.name: case for case in todo}
+    for at, (key, winner, _) in enumerate(result.timed):
+        case = cases[key]
+        without = case.incumbent.name if case.worth == WORTH_MEASURED else winner.name
+        if key in result.before and second.get(key, without) != winner.name:
+            result.timed[at] = key, case.incumbent, result.before[key]
 
 
 def best_first(tools: Toolset) -> list[str]:
