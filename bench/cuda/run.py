@@ -5,8 +5,11 @@ what compute-sanitizer finds in the smaller ones. Besides `check`, and every fam
 interpreter, bit for bit. Needs nvcc, a C compiler and a GPU; nothing is downloaded, but seeded weights are made (1 GB).
 
     python3 bench/cuda/run.py [--log FILE] [--work DIR] [--target-file cuda-sm90] [--only PART,…] [--dtypes DTYPE,…]
+        [--precisions PRECISION,…]
 
-A part: the name of a model, `check`, `families` or `sanitizers`; dtypes: of the families, f32,f64,f16,bf16.
+A part: the name of a model, `check`, `families` or `sanitizers`; dtypes: of the families, f32,f64,f16,bf16, which
+have the interpreter's bits; precisions: tf32,bf16,f16, of those that have products, which have the same bits in each
+call.
 """
 from __future__ import annotations
 
@@ -27,6 +30,7 @@ TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
 BATCHED = [sys.executable, str(ROOT / "tests/cuda/batching.py")]   # the same, several kernels a unit
 SANITIZERS = ("memcheck", "racecheck", "initcheck")
 # Families whose kernels are of every kind: points, rows, tiles, teams, loops; all dtypes.
+PRODUCTS = ("attention", "attention_onnx", "contractions", "convolutions", "einsum", "fusion", "recurrent")
 SANITIZED = ("contractions", "control", "dtypes", "indexing", "ordering", "reductions", "recurrent")
 RUNTIME = [*sorted((ROOT / "runtime" / "core").glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
            ROOT / "runtime" / "hosted" / "file.c", ROOT / "runtime" / "hosted" / "sha256.c"]
@@ -188,9 +192,9 @@ class Families:
         self.env = {**os.environ, "MAKEFLAGS": f"-j --jobserver-auth=fifo:{slots}",
                     "TC_TESTS_CACHE": str(work / "cache")}
 
-    def run(self, dtypes: set[str]) -> bool:
+    def run(self, dtypes: set[str], precisions: list[str]) -> bool:
         """In f32 all of them at all sizes, and at a few in every other float that they are tested in; of each what
-        takes longest first."""
+        takes longest first. With a precision those that have products, whose calls are repeated."""
         self.log.say("\nfamilies of tests/ops: the interpreter's bits; where indices are outside, the status")
         found = []
         for path in (ROOT / "tests/ops/families").glob("*.py"):
@@ -199,6 +203,7 @@ class Families:
             size = (ROOT / f"tests/ops/{path.stem}.c").stat().st_size
             found += [(0, -size, path.stem)] if "f32" in dtypes else []
             found += [(1, -size, f"{path.stem}:{name}") for name in others if name in dtypes]
+            found += [(2, -size, f"{path.stem}@{name}") for name in precisions if name and path.stem in PRODUCTS]
         names = [name for _, _, name in sorted(found)]
         return self.all([(names.pop(),)]) & self.all([(name,) for name in names])   # what all need is built once
 
@@ -255,6 +260,7 @@ def main() -> int:
     parser.add_argument("--target-file", default="cuda-sm90")
     parser.add_argument("--only", default="", help="these parts alone, e.g. digits,families")
     parser.add_argument("--dtypes", default="f32,f64,f16,bf16")
+    parser.add_argument("--precisions", default="tf32,bf16,f16")
     parser.add_argument("--repeat", type=int, default=30)
     args = parser.parse_args()
     cc = os.environ.get("CC", "cc")
@@ -275,7 +281,7 @@ def main() -> int:
             good &= checks(work, log, args.target_file)
         family = Families(work, log, args.target_file)
         if not only or "families" in only:
-            good &= family.run(set(args.dtypes.split(",")))
+            good &= family.run(set(args.dtypes.split(",")), args.precisions.split(","))
         if not only or "sanitizers" in only:
             log.say("")
             for model, libraries in zip(chosen, built):

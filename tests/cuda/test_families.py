@@ -2,9 +2,10 @@
 """The families of tests/ops compiled for CUDA: every function against the interpreter, bit for bit, as test_ops.py does
 it for processors.
 
-  test_families.py FAMILY[:DTYPE]… [--device TARGET_FILE NVCC [WRAPPER…]]
+  test_families.py FAMILY[:DTYPE][@PRECISION]… [--device TARGET_FILE NVCC [WRAPPER…]]
 
-DTYPE: one of the family's FLOATS in place of f32. On the emulated device of these tests, or with --device on this
+DTYPE: one of the family's FLOATS in place of f32. PRECISION: of products (--precision), where values are near those of
+the interpreter and calls are repeated. On the emulated device of these tests, or with --device on this
 machine's first GPU, where a WRAPPER (compute-sanitizer) may start the program, and several kernels are compiled at
 once. At all sizes in f32 on a device without a wrapper, else at a few."""
 from __future__ import annotations
@@ -45,9 +46,11 @@ with tempfile.TemporaryDirectory() as place:
     machine = Machine(wrapper=wrapper, device=device or ("cuda-sm90", str(emulation.stub(folder))))
     fake = None if device else emulation.driver(cxx, folder)
     for word in families:
+        word, _, precision = word.partition("@")
         family, _, dtype = word.partition(":")
         dtype = (dtype or "f32").upper()
         sizes = import_module(f"families.{family}")
+        machine = replace(machine, precision=precision or "f32")
         made = build(OPS / f"{family}.c", machine, cache, sizes.SPECIALIZED, defines=(f"-DFLOAT=TC_{dtype}",))
         there = machine
         if fake:
@@ -60,5 +63,5 @@ with tempfile.TemporaryDirectory() as place:
         expected = Expected.read(OPS / "expected" / f"{family}.safetensors").with_inputs_in(dtype)
         st.write(folder / "given.safetensors", expected.tensors)
         few = bool(fake or wrapper or dtype != "F32")
-        run(made, there, cache, cases(made, sizes.SIZES, expected, few), folder / "given.safetensors")
+        run(made, there, cache, cases(made, sizes.SIZES, expected, few, not precision), folder / "given.safetensors")
 done()

@@ -30,15 +30,17 @@ CALLER = model_program.Caller(
 @dataclass(frozen=True)
 class Machine:
     """What cases are compiled for, and what starts them here. isas: () all of the target's. device: a GPU's target file
-    and nvcc, empty for the processor. little_cache: the architecture's own target, but for its cache, which holds next
-    to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes two thirds of the time of
-    users' -O3, which has the same bits: the suites networks, decoder and e2e are compiled with it, the suite nests with
-    -O2, and in the long suite all of this and the candidates of tests/kernels with -O3."""
+    and nvcc, empty for the processor; precision: of its products. little_cache: the architecture's own target, but for
+    its cache, which holds next to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes
+    two thirds of the time of users' -O3, which has the same bits: the suites networks, decoder and e2e are compiled
+    with it, the suite nests with -O2, and in the long suite all of this and the candidates of tests/kernels with
+    -O3."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
     isas: tuple[str, ...] = ()
     device: tuple[str, ...] = ()
+    precision: str = "f32"
     little_cache: bool = False
     optimise: str = "-O1"
 
@@ -74,7 +76,8 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
                       isas=machine.isas, specialize=tuple(sorted(specialize.items())), tune="off", verify=True,
                       cc=machine.cc, preprocessor=defines)
     if machine.device:
-        options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:])
+        options = replace(options, backend="cuda", target_file=machine.device[0], nvcc=machine.device[1:],
+                          precision=machine.precision)
     if machine.little_cache:
         options = replace(options, target_file=little_cache(cache.root))
     cpu_target.OPTIMISE[options.optimize] = machine.optimise   # no choice of users

@@ -5,23 +5,25 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from .expressions import ONE, Expr, FloorDiv, Monomial, sym
+from .expressions import ONE, Expr, FloorDiv, Monomial, sym, wrap
 from .prover import extreme, is_nonnegative
 
 
 def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
     """e >= 0 where every guard is: proved alone, from a multiple of one guard, of two (pairs), or through
-    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1."""
+    floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1, of a multiple where nothing else
+    varies."""
     if is_nonnegative(e) or _follows_from_some(e, guards, pairs):
         return True
     least = extreme(e, False) if guards else e
     if least is not e and _follows_from_some(least, guards, pairs):
         return True
     for monomial, c in e.terms if guards else ():
-        if c in (1, -1) and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+        rest = e - c * Expr(((monomial, 1),))
+        if len(monomial) == 1 and isinstance(monomial[0], FloorDiv) and (c in (1, -1) or rest.is_const):
             n, d = monomial[0].num, monomial[0].den
-            rest = (e - c * Expr(((monomial, 1),))) * d
-            bound = rest + n if c == 1 else rest + d - 1 - n
+            rest = (rest if c in (1, -1) else wrap(rest.value // abs(c))) * d
+            bound = rest + n if c > 0 else rest + d - 1 - n
             if any(is_nonnegative(bound - g) for g in guards):
                 return True
     least = _at_the_least(e, guards)
