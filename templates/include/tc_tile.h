@@ -58,6 +58,7 @@ static inline tct_i32 tct_add_i32(tct_i32 a, tct_i32 b) {
 
 #else
 
+#include "tc_transpose.h"
 #include "tc_vector.h"
 
 typedef tcq_f32 tct_f32;

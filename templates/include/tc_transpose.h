@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Transposing 16 x 16 elements in registers.
+ * Transposing in registers: 16 x 16 elements, and the few rows of a tile.
  */
 #ifndef TC_TRANSPOSE_H
 #define TC_TRANSPOSE_H
@@ -104,6 +104,50 @@ static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float 
     for (tc_index i = 0; i < 16; i += TC_TRANSPOSE_SIDE)
         for (tc_index j = 0; j < 16; j += TC_TRANSPOSE_SIDE)
             tc_transpose_block(to + j * to_step + i, to_step, from + i * from_step + j, from_step);
+}
+
+/* to[l * step + r] = from[16 * r + l] for r below `rows` and l below 16: four rows at a time, then two. */
+static TC_INLINE void tc_store_across(float *to, tc_index step, const float *from, int rows) {
+    int r = 0;
+#if defined(__SSE2__)
+    for (; r + 4 <= rows; r += 4)
+        for (int l = 0; l < 16; l += 4) {
+            const float *const x = from + 16 * r + l;
+            float *const y = to + l * step + r;
+            __m128 a = _mm_loadu_ps(x), b = _mm_loadu_ps(x + 16), c = _mm_loadu_ps(x + 32), d = _mm_loadu_ps(x + 48);
+            _MM_TRANSPOSE4_PS(a, b, c, d);
+            _mm_storeu_ps(y, a);
+            _mm_storeu_ps(y + step, b);
+            _mm_storeu_ps(y + 2 * step, c);
+            _mm_storeu_ps(y + 3 * step, d);
+        }
+    for (; r + 2 <= rows; r += 2)
+        for (int l = 0; l < 16; l += 4) {
+            const __m128 a = _mm_loadu_ps(from + 16 * r + l), b = _mm_loadu_ps(from + 16 * r + 16 + l);
+            const __m128 low = _mm_unpacklo_ps(a, b), high = _mm_unpackhi_ps(a, b);
+            float *const y = to + l * step + r;
+            _mm_storel_pi((__m64 *)y, low);
+            _mm_storeh_pi((__m64 *)(y + step), low);
+            _mm_storel_pi((__m64 *)(y + 2 * step), high);
+            _mm_storeh_pi((__m64 *)(y + 3 * step), high);
+        }
+#elif defined(TC_ISA_NEON)
+    for (; r + 4 <= rows; r += 4)
+        for (int l = 0; l < 16; l += 4)
+            tc_transpose_block(to + l * step + r, step, from + 16 * r + l, 16);
+    for (; r + 2 <= rows; r += 2)
+        for (int l = 0; l < 16; l += 4) {
+            const float32x4x2_t ab = vzipq_f32(vld1q_f32(from + 16 * r + l), vld1q_f32(from + 16 * r + 16 + l));
+            float *const y = to + l * step + r;
+            vst1_f32(y, vget_low_f32(ab.val[0]));
+            vst1_f32(y + step, vget_high_f32(ab.val[0]));
+            vst1_f32(y + 2 * step, vget_low_f32(ab.val[1]));
+            vst1_f32(y + 3 * step, vget_high_f32(ab.val[1]));
+        }
+#endif
+    for (; r < rows; ++r)
+        for (int l = 0; l < 16; ++l)
+            to[l * step + r] = from[16 * r + l];
 }
 
 #endif

@@ -24,6 +24,7 @@ from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
 from tensor_compile.emit import candidates as table
+from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.candidate_table import Candidate
 from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.loops import products
@@ -32,6 +33,7 @@ from tensor_compile.symbolic import sym
 
 EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
             "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
+TURNED = "results column by column"
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
 
@@ -135,6 +137,13 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)
             if table.refusal(edge, copied) is None:
                 out.append(Case("terms in the padding", edge, {}, (copied,), copied))
+        if tile.dtype == "f32" and (tile.rows in (4, 5, 6, 7) or everything and tile.rows > 7):   # columns lie apart
+            for size, inner in ((9, 4), (6, 64)):   # 64: positions in the padding are looked up one by one
+                turned = convolution(1, inner, size, 7, 2 * tile.columns, (3, 3), pad=1, planar_in=True,
+                                     planar_out=True, panel=target.panel)
+                own = schedules(tile, target)[0]
+                if table.refusal(turned, own) is None:
+                    out.append(Case(TURNED, turned, {}, (own,), own))
         if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows, bands of them
             rows = matmul(5 * tile.rows + 1, 2 * tile.columns + 20, 19, target.panel)
             own, plain = schedules(tile, target)[1:3]
@@ -175,6 +184,9 @@ def main() -> None:
                 todo = [c for c in todo if c.kernel.product.integer]
                 run(program(todo, tools, Path(folder) / isa), isa, wrapper)
                 continue
+            texts = [emit_contraction(c.kernel, list(c.candidates), "turned").text for c in todo if c.name == TURNED]
+            ok(all("tc_store_across(" in text for text in texts) and (not texts or any("_edge(" in t for t in texts)),
+               f"{isa}: tiles store results whose columns lie apart column by column")
             tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates}
             ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")

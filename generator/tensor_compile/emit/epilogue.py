@@ -14,7 +14,7 @@ from ..loops.masks import conjuncts, holds_where
 from ..loops.scalar_ir import Acc, Apply, Const, Scalar
 from ..loops.scalars import loads, Rewriter, symbols_of
 from ..records import dataclass
-from ..symbolic import Expr, Sym
+from ..symbolic import const, Expr, Sym
 from .access import Access
 from .again import add_again
 from .index import c_index
@@ -36,6 +36,15 @@ class Four:
     factors: list[dict[str, object]]
     value: list[str]
     partial: list[str]
+    place: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Across:
+    """step: the distance of two columns; value, place: bodies of functions (templates/contraction/store.c.in)."""
+
+    step: str
+    value: list[str]
     place: list[str]
 
 
@@ -118,6 +127,32 @@ class Epilogue:
                 *statements(self.kernel, self.names, 16, None, self.accs, (replace(store, value=value),))]
         return [{"name": f"{self.own}finish_unmasked", "inline": "inline __attribute__((always_inline))",
                  "parameters": f"tcv_f32 {self.accs[0]}", "body": "\n".join(body)}]
+
+    # -- columns apart ----------------------------------------------------------------------------------------------
+    def across(self) -> "Across | None":
+        """How a tile stores its results, where columns lie apart and rows follow one another in memory: turned, column
+        by column. None where rows are stored one by one."""
+        kernel = self.kernel
+        if not (self.vector and self.wide and self.whole_panels) or kernel.where is not None or self.mask() \
+                or len(kernel.stores) != 1 or self.access.sums != 1 or len(kernel.n) != 1:
+            return None
+        (store,) = kernel.stores
+        address = {p.name: p for p in kernel.params}[store.buffer].address(store.index)
+        step, below = address.coefficient(kernel.n[0]), const(1)
+        if store.value.dtype != "f32" or store.dynamic or step is None or step.symbols() & {*kernel.m} \
+                or step.is_const and step.value in (0, 1):
+            return None
+        for s in reversed(kernel.m):
+            if address.coefficient(s) != below:
+                return None
+            below = below * extent(s)
+        emitter = _emitter(kernel, self.names, 16, None, self.accs)
+        emitter.steady = True
+        value = emitter.wide(store.value)
+        used = {s for e in store.index for s in e.symbols()}
+        place = f"return {emitter.pointers[store.buffer]} + ({emitter.index(address)});"
+        lines = [*self.declared("j", symbols_of(store.value)), *emitter.lines, f"return {value};"]
+        return Across(self.text(step), lines, [*self.declared("j", used), place])
 
     # -- bytes ------------------------------------------------------------------------------------------------------
     def four(self, vectors: str) -> "Four | None":

@@ -38,6 +38,7 @@ PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 TEAM_GROUPS = 8   # of columns that a thread of a team computes of the rows that it copies, about
 MOST_TILES = 64   # of a block of rows: bits of a word
 KEPT = 16         # tiles of a block whose places are kept
+TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
 
 
 @dataclass(frozen=True, slots=True)
@@ -350,11 +351,15 @@ class _Emitter:
             "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "",
         }
+        across = epilogue.across() if schedule.epilogue == "registers" and schedule.mr >= TURNED_ROWS else None
+        values |= {"across": across is not None, "across_value": "\n".join(across.value) if across else "",
+                   "across_place": "\n".join(across.place) if across else ""}
         if schedule.epilogue == "registers":
             columns = own_columns(access, schedule)
             unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
-            name, text = own_tile(kernel, schedule, self.names, self.own, unmasked=unmasked)
-            edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True) if alone else ("", "")
+            step = across.step if across else ""
+            name, text = own_tile(kernel, schedule, self.names, self.own, unmasked=unmasked, across=step)
+            edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True, across=step) if alone else ("", "")
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
