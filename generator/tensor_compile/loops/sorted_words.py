@@ -85,19 +85,21 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     panels = math.prod(heads)
     count, each = blocks(words)
     graph = _Nodes(make, like)
-    w = graph.cast(graph.reshape(x, [panels, words, COLUMNS, 4]), "i32")
+    # of 16 bits: sums of two weights are within them, and what the build holds of all weights at once is half as large
+    w = graph.cast(graph.reshape(x, [panels, words, COLUMNS, 4]), "i16")
     if product.zero:
         w = graph.add(w, graph.number(-product.zero, w))
     first, second = graph.every(w, 3, 0, 2), graph.every(w, 3, 1, 2)
-    negative = graph.node("neg", (second,), {}, "i32", second.shape)
+    negative = graph.node("neg", (second,), {}, "i16", second.shape)
     # the smallest number has no negative one in 8 bits
     kinds = graph.mul(graph.unsafe(first, second), graph.add(graph.number(1, (panels, words, 2)), graph.either(
         graph.unsafe(first, negative), graph.halves(graph.test("lt", second, -127)))))
     # -- what sums start from
-    turned = graph.reshape(graph.spread(graph.bits("eq", kinds, 1), (panels, words, 2, 16), (0, 1, 2)), second.shape)
-    starts = graph.mul(graph.sum(graph.mul(second, turned), (1, 3)), graph.number(255, (panels, COLUMNS)))
+    turned = graph.cast(graph.bits("eq", kinds, 1), "i16")
+    turned = graph.reshape(graph.spread(turned, (panels, words, 2, 16), (0, 1, 2)), second.shape)
+    starts = graph.mul(graph.total(graph.mul(second, turned)), graph.number(255, (panels, COLUMNS)))
     if product.a == "i8":
-        starts = graph.add(starts, graph.mul(graph.sum(w, (1, 3)), graph.number(-128, (panels, COLUMNS))))
+        starts = graph.add(starts, graph.mul(graph.total(w), graph.number(-128, (panels, COLUMNS))))
     # -- the numbers of the words of a block by kind: each goes where the words before it leave off
     number = graph.spread(graph.node("iota", (), {"axis": 0}, "i32", (count * each,)), (panels, count * each, 2), (1,))
     if count * each > words:    # words that are not there, at the end
@@ -127,7 +129,7 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
 
 
 class _Nodes:
-    """Makes nodes of i32 beside others."""
+    """Makes nodes of integers beside others."""
 
     def __init__(self, make: Make, like: Node):
         self.make, self.like = make, like
@@ -149,8 +151,8 @@ class _Nodes:
         return self.op("bit_or", x, y)
 
     def number(self, number: int, like: Value | Sequence[IntLike]) -> Value:
-        shape = like.shape if isinstance(like, Value) else tuple(wrap(d) for d in like)
-        one = self.node("constant", (), {"bits": number & 0xffffffff}, "i32", ())
+        shape, dtype = (like.shape, like.dtype) if isinstance(like, Value) else (tuple(wrap(d) for d in like), "i32")
+        one = self.node("constant", (), {"bits": number & (0xffff if dtype == "i16" else 0xffffffff)}, dtype, ())
         return self.spread(one, shape, ())
 
     def spread(self, x: Value, shape: Sequence[IntLike], axes: tuple[int, ...]) -> Value:
@@ -182,6 +184,10 @@ class _Nodes:
 
     def sum(self, x: Value, axes: tuple[int, ...]) -> Value:
         return self.reduced("sum", x, axes)
+
+    def total(self, x: Value) -> Value:
+        """The sum of x [panels, words, COLUMNS, bytes] of 16 bits by column: of a word it fits 16 bits."""
+        return self.sum(self.cast(self.reduced("sum", x, (3,)), "i32"), (1,))
 
     def running(self, x: Value) -> Value:
         """The sum of the elements along axis 1 up to each."""
