@@ -119,7 +119,8 @@ def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> b
     the program itself packs are near, unless a batch of them is more than the second cache."""
     if not (constant or _second_bytes(access, 4) > target.l2 > 0):
         return False
-    several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < 2 * tile.rows) \
+    least = 1 if form(access.product.name, tile.isa).tiles else 2    # tiles of sums take long enough each
+    several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < least * tile.rows) \
         and not (access.columns.is_const and access.columns.value <= tile.columns)
     return several and instruction_set(tile.isa).lanes > 1 and not access.in_place
 

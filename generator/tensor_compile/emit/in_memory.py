@@ -311,8 +311,9 @@ class _Emitter:
             "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
             **{f"four_acc{i}": f"tcv_add_i32(tcv_load_i32(acc + (c + {16 * i})), start)" if later else
                f"tcv_load_i32(acc + (c + {16 * i}))" for i in range(4)},
-            **{f"late_acc{i}": sum_of(f"acc + ({'width + ' if i > 1 else ''}{16 * (i % 2)})", f"starts[r + {i // 2}]")
-               for i in range(4)}, "four_late": four is not None and kind.tiles,
+            **{f"late_acc{i}": sum_of(f"acc + {16 * i}", f"starts[r + {i // 2}]") for i in range(4)},
+            **{f"whole_acc{i}": sum_of(f"acc + {16 * i}", "starts[r]") for i in range(4)},
+            "four_late": four is not None and kind.tiles, "columns_64": schedule.nr == 64,
             "late": kind.tiles, "late_parameter": f", struct {self.own}late *late" if kind.tiles else "",
             "late_starts": ", late->starts" if later else "",
             "bias": f"(const int32_t *)p[{parameter[bias[0]]}] + (j + c)" if bias else "0",
@@ -392,7 +393,7 @@ class _Emitter:
         return {
             "straight": straight, "across_whole": ends and not straight,
             "last_columns": last, "or_last": f" || here == {last}" if last else "",
-            "keeps": straight and plan.rows_first and plan.rows <= KEPT,
+            "keeps": (straight or kind.tiles) and plan.rows_first and plan.rows <= KEPT,
             "b_parameter": next(i for i, p in enumerate(self.kernel.params) if p.name == b.buffer),
             "sums_of": "the words of those rows and of b" if straight else "what m describes",
             "fetch_parameters": f", const {kind.b_c} *fetched, tc_index step" if fetches else "",
