@@ -162,23 +162,20 @@ def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:
 
 
 def settled(tools: harness.Toolset, kernels: list) -> None:
-    """What wins once more, does not, or was left, of what the cost model chose and of what an earlier run measured."""
-    new, old = tune.cases(kernels[:1], tools, {}, True)[0], []
-    for worth in (tune.WORTH, tune.WORTH_MEASURED):
-        old += [replace(new, name=f"{name} {worth}", worth=worth) for name in ("again", "not again", "left", "same")]
-    used, won = new.incumbent, next(c for c in new.candidates if c != new.incumbent)
-    result = tune.Result(timed=[(case.name, used if "same" in case.name else won, 8.0) for case in old],
+    """What took the place of the cost model's choice, and of what an earlier run measured: it wins once more, does not,
+    or was left."""
+    first = replace(tune.cases(kernels[:1], tools, {}, True)[0], name="first")
+    used, won = first.incumbent, next(c for c in first.candidates if c != first.incumbent)
+    old = [first, *(replace(first, name=name, worth=tune.WORTH_MEASURED)
+                    for name in ("again", "not again", "left", "same"))]
+    result = tune.Result(timed=[(case.name, used if case.name == "same" else won, 8.0) for case in old],
                          before={case.name: 10.0 for case in old})
     changed = tune._changed(result, old)
     equal([(case.name, {*case.candidates}) for case in changed],
-          [(case.name, {used, won}) for case in old if "same" not in case.name], "what changed fights again")
-    again = tune.Result(timed=[(case.name, used if "not" in case.name else won, 8.0) for case in changed
-                               if "left" not in case.name])
-    tune._settle(result, again, old)
-    back = {"not again 0.98", "not again 0.96", "left 0.96"}
-    equal([(key, winner, count) for key, winner, count in result.timed],
-          [(case.name, used, 10.0 if case.name in back else 8.0) if case.name in back or "same" in case.name else
-           (case.name, won, 8.0) for case in old], "what does not win twice goes back")
+          [(name, {used, won}) for name in ("again", "not again", "left")], "what changed fights again")
+    tune._settle(result, tune.Result(timed=[("again", won, 8.0), ("not again", used, 10.0)]), old)
+    equal(result.timed, [("first", won, 8.0), ("again", won, 8.0), ("not again", used, 10.0), ("left", used, 10.0),
+                         ("same", used, 8.0)], "what does not win twice goes back")
 
 
 def pruned(path: Path, tools: harness.Toolset, kernels: list) -> None:

@@ -191,25 +191,23 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
 
 
 def _changed(result: Result, todo: Sequence[Case]) -> list[Case]:
-    """Cases that another choice won than what was used, with these two."""
+    """Cases that another choice won than what an earlier run measured, with these two."""
     won = {key: winner.name for key, winner, _ in result.timed if key in result.before}
 
     def two(case: Case) -> tuple[Schedule, ...]:
         return tuple(c for c in case.candidates if c.name in (won[case.name], case.incumbent.name))
     return [replace(case, candidates=two(case)) for case in todo
-            if won.get(case.name, case.incumbent.name) != case.incumbent.name]
+            if case.worth == WORTH_MEASURED and won.get(case.name, case.incumbent.name) != case.incumbent.name]
 
 
 def _settle(result: Result, again: Result, todo: Sequence[Case]) -> None:
-    """What changed and did not win once more, in a program of its own and at another time, goes back to what was used;
-    where there was no time for that, what an earlier run measured stays, too."""
+    """What took the place of what an earlier run measured and did not win once more, in a program of its own and at
+    another time, or for which there was no time left, goes back."""
     second = {key: winner.name for key, winner, _ in again.timed}
-    cases = {case.name: case for case in todo}
+    changed = {case.name: case for case in _changed(result, todo)}
     for at, (key, winner, _) in enumerate(result.timed):
-        case = cases[key]
-        without = case.incumbent.name if case.worth == WORTH_MEASURED else winner.name
-        if key in result.before and second.get(key, without) != winner.name:
-            result.timed[at] = key, case.incumbent, result.before[key]
+        if key in changed and second.get(key) != winner.name:
+            result.timed[at] = key, changed[key].incumbent, result.before[key]
 
 
 def best_first(tools: Toolset) -> list[str]:
