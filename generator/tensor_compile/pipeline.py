@@ -15,6 +15,7 @@ from .graph.dtypes import DTYPES
 from .graph.errors import IrError
 from .graph.facts import Facts
 from .graph.fold import CONSTANTS
+from .graph.halves import halves
 from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node, TensorType
 from .graph.passes import each, Graph, GraphPass, on_module
 from .graph.simplify import simplify
@@ -212,6 +213,14 @@ def _points(state: State, asked: Asked) -> State:
     return replace(state, graph=points(state.graph))
 
 
+def _halves(state: State, asked: Asked) -> State:
+    """For devices, whose products take such views."""
+    if not state.target.apart:
+        return state
+    views = on_module(each(lambda function: dce(simplify(halves(function)))))
+    return replace(state, graph=views(state.graph))
+
+
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(lambda module: layout.on_all(module, state.target))
     return replace(state, graph=pack(state.graph))
@@ -349,6 +358,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
     *map(of_graph, graph_passes.VARIANTS),
     Pass("points", GRAPH, _points, plain=False),     # before layout, which packs weights
+    Pass("halves", GRAPH, _halves, plain=False),     # before fold, as the sign is a constant
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),

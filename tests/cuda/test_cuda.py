@@ -219,6 +219,14 @@ with tempfile.TemporaryDirectory() as place:
     same(out, attend, HERE / "attend.c", "attend", ["attend,length=72", "attend,length=130"], tolerance="0.06",
          FAKE_CUDA_VERSION="12080")
 
+    for precision, tolerance, most in (("bf16", "0.03", 2), ("f32", "", 4)):
+        out = folder / f"turned-{precision}"
+        weights = f'-DWEIGHTS="{ROOT}/tests/e2e/encoder.safetensors"'
+        turned = build(HERE / "turned.c", out, *device, "--precision", precision, weights, cache=cache)
+        count = len(list((out / "keep").glob("*.cu")))
+        ok(count <= most, f"turned, {precision}: {count} kernels")
+        same(out, turned, HERE / "turned.c", "turned", ["turned"], weights, tolerance=tolerance)
+
     # Few multiprocessors have enough to do with blocks of four warps, which multiply as a group.
     out = folder / "group"
     shape = ["-DGROUP", "--specialize", "length=72"]

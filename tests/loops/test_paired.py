@@ -15,7 +15,7 @@ from tensor_compile.loops.column_pairs import half_of, Halves
 from tensor_compile.loops.loop_ir import ContractionKernel
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
-from tensor_compile.loops.scalar_ir import Acc, Apply, Load, Scalar
+from tensor_compile.loops.scalar_ir import Acc, Apply, Const, IndexValue, Load, Scalar
 from tensor_compile.loops.schedule_cuda import Shape
 from tensor_compile.symbolic import Sym, sym
 
@@ -35,6 +35,22 @@ def heads(rows: int = 1, axis: int = 2, half: int = 16, more: tuple[str, ...] = 
             f"%8 = broadcast(%3) {{shape=[{shape.replace(',', ', ')}], axes=[2, 3]}} : f32[{shape}]",
             f"%9 = mul(%5, %7) : f32[{shape}]", f"%10 = mul(%6, %8) : f32[{shape}]",
             f"%11 = add(%9, %10) : f32[{shape}]", *more]
+
+
+def halves(first: str = "%8", second: str = "%7", low: int = 16, high: int = 0) -> list[str]:
+    """The same heads of two times 16 columns as models from elsewhere write them, with a concat of slices of %5: %6 begins
+    at `low`, %7 at `high`, %8 and %9 are these negated. The last one, %17, is the result."""
+    def part(at: int) -> str:
+        return f"slice(%5) {{start=[0, 0, {at}], size=[1, 2, 16], stride=[1, 1, 1]}} : f32[1,2,16]"
+
+    wide = "f32[1,2,32]"
+    repeated = f"{{shape=[1, 2, 32], axes=[2]}} : {wide}"
+    return [f"%4 = dot(%0, %1) {DOT} : f32[1,64]", f"%5 = reshape(%4) {{shape=[1, 2, 32]}} : {wide}",
+            f"%6 = {part(low)}", f"%7 = {part(high)}", "%8 = neg(%6) : f32[1,2,16]", "%9 = neg(%7) : f32[1,2,16]",
+            f"%10 = concat({first}, {second}) {{axis=2}} : {wide}",
+            "%11 = reshape(%2) {shape=[32]} : f32[32]", f"%12 = broadcast(%11) {repeated}",
+            "%13 = reshape(%3) {shape=[32]} : f32[32]", f"%14 = broadcast(%13) {repeated}",
+            f"%15 = mul(%5, %12) : {wide}", f"%16 = mul(%10, %14) : {wide}", f"%17 = add(%15, %16) : {wide}"]
 
 
 def planned(lines: list[str], rows: int = 1, half: int = 16, result: str = "%11", shapes: Shapes | None = None,
@@ -62,6 +78,10 @@ def value(node: Scalar, column: int, n: Sym, half: int) -> str:
         index = [e.evaluate({n: column}) for e in node.index]
         return f"{node.buffer}{index[-2:]}"
     assert isinstance(node, Apply), node
+    if node.op == "select":
+        (number, zero), *both = node.args[0].args, *node.args[1:]
+        assert isinstance(number, IndexValue) and isinstance(zero, Const) and zero.bits == 0
+        return value(both[number.expr.evaluate({n: column}) != 0], column, n, half)
     words = [value(x, column, n, half) for x in node.args]
     return words[0] if node.op == "cast" else f"{node.op}({' '.join(sorted(words))})"
 
@@ -91,6 +111,24 @@ for half in (4, 8, 16, 32):
     points = 64 * 2 * 128
     equal((kernel_work(first).value // points, kernel_work(kernel).value // points), (1, 1),
           f"{half}: each column is multiplied once")
+
+for name, first, second, signs in (("-x2, x1", "%8", "%7", "-+"), ("x2, -x1", "%6", "%9", "+-")):
+    kernels, _ = planned(halves(first, second), result="%17")
+    equal(len(kernels), 1, f"concat({name}) is joined in the product's kernel")
+    (kernel,) = kernels
+    (n,), (store,) = kernel.n, kernel.stores
+    found = {value(store.value, column, n, 16) for column in range(64)}
+    wanted = set()
+    for column in range(64):
+        other = f"neg(s{column ^ 16})" if signs[column // 16 % 2] == "-" else f"s{column ^ 16}"
+        cosine, sine = (f"{b.name}[{column % 32}]" for b in kernel.params if b.kind == "packed" and b.shape[-1] == 32)
+        factors = "mul({} {})".format(*sorted((cosine, f"s{column}"))), "mul({} {})".format(*sorted((sine, other)))
+        wanted.add("add({} {})".format(*sorted(factors)))
+    equal(found, wanted, f"concat({name}): its signs")
+for name, first, second in (("x2, x1", "%6", "%7"), ("-x2, -x1", "%8", "%9")):
+    equal(len(planned(halves(first, second), result="%17")[0]), 2, f"concat({name}) is no kernel of its own, at least")
+ok(len(planned(halves(low=0, high=16), result="%17")[0]) > 1, "not where the halves are as they were, but for a sign")
+ok(len(planned(halves(low=16, high=8), result="%17")[0]) > 1, "not where they overlap")
 
 asked: list[Tuned] = []
 
