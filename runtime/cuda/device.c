@@ -237,7 +237,6 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
 
 static void forget(tc_cuda_loaded *model)
 {
-    free(model->modules);
     free(model->functions);
     free(model->plans);
     free(model);
@@ -245,12 +244,11 @@ static void forget(tc_cuda_loaded *model)
 
 static void unload(tc_cuda *cuda, tc_cuda_loaded *model)
 {
-    for (unsigned i = 0; i < model->model->device->kernel_count; ++i) {
-        if (model->modules[i])
-            cuda->api.module_unload(model->modules[i]);
+    if (model->module)
+        cuda->api.module_unload(model->module);
+    for (unsigned i = 0; i < model->model->device->kernel_count; ++i)
         if (model->plans[i].operation)
             tc_lt_plan_drop(&cuda->lt, &model->plans[i]);
-    }
     if (model->weights)
         cuda->api.release(model->weights);
     if (model->biases)
@@ -302,22 +300,20 @@ void tc_context_use_cuda(tc_context *context, tc_cuda *cuda)
 static tc_status load_kernels(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *error)
 {
     const tc_device_code *code = made->model->device;
-    for (unsigned i = 0; i < code->kernel_count; ++i) {
+    tc_status status = code->image ? answer_to_image(cuda, cuda->api.module_load(&made->module, code->image), error)
+                                   : TC_STATUS_OK;
+    for (unsigned i = 0; status == TC_STATUS_OK && i < code->kernel_count; ++i) {
         const tc_device_kernel *kernel = &code->kernels[i];
         if (kernel->product)
             continue;
-        tc_status status = answer_to_image(cuda, cuda->api.module_load(&made->modules[i], kernel->image), error);
-        if (status == TC_STATUS_OK)
-            status = answer(cuda, cuda->api.module_function(&made->functions[i], made->modules[i], kernel->name),
-                            "cuModuleGetFunction", error);
+        status = answer(cuda, cuda->api.module_function(&made->functions[i], made->module, kernel->name),
+                        "cuModuleGetFunction", error);
         if (status == TC_STATUS_OK && kernel->shared_bytes > USUAL_SHARED)
             status = answer(cuda,
                             cuda->api.function_set(made->functions[i], MOST_DYNAMIC_SHARED, (int)kernel->shared_bytes),
                             "cuFuncSetAttribute", error);
-        if (status != TC_STATUS_OK)
-            return status;
     }
-    return TC_STATUS_OK;
+    return status;
 }
 
 /* Why the library serves no model. An error outlives the device, which has the name of its file. */
@@ -447,13 +443,12 @@ tc_status tc_cuda_load(tc_cuda *cuda, const tc_model *model, const void *weights
     if (!made)
         return fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
     *made = (tc_cuda_loaded){.model = model,
-                             .modules = calloc(count, sizeof *made->modules),
                              .functions = calloc(count, sizeof *made->functions),
                              .plans = calloc(count, sizeof *made->plans),
                              .next = cuda->models};
     void *popped;
     const int open = cuda->lt.handle != NULL;
-    status = made->modules && made->functions && made->plans
+    status = made->functions && made->plans
                  ? answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error)
                  : fail(error, TC_STATUS_SYSTEM, model->name, "no memory");
     if (status != TC_STATUS_OK) {

@@ -11,12 +11,12 @@
 #include <tensor_compile/cuda.h>
 #include <tensor_compile/driver.h>
 
-/* A loaded model. functions: one a kernel, in the order of its table; modules likewise, shared by none; so plans of those
- * that are products of the library's. biases: what tc_device_code.biases makes. */
+/* A loaded model. module: its image; functions: one a kernel, in the order of its table; so plans of those that are
+ * products of the library's. biases: what tc_device_code.biases makes. */
 typedef struct tc_cuda_loaded {
     const tc_model *model;
     tc_cuda_address weights, biases;
-    void **modules, **functions;
+    void *module, **functions;
     tc_lt_plan *plans;
     struct tc_cuda_loaded *next;
 } tc_cuda_loaded;

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from tap import done, equal, ok, raises, skip
 from tensor_compile import target
-from tensor_compile.compile import budget, compiled_for, cuda_target, elf, link, objects, toolchain
+from tensor_compile.compile import budget, compiled_for, cuda_image, cuda_target, elf, link, objects, toolchain
 from tensor_compile.compile.budget import Line
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
@@ -59,7 +59,7 @@ with tempfile.TemporaryDirectory() as folder:
         program = Path(folder) / name
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
-        raises(UserError, lambda: cuda_target.detect((str(program),)), message, f"a program that is no nvcc: {name}")
+        raises(UserError, lambda: cuda_image.detect((str(program),)), message, f"a program that is no nvcc: {name}")
     good = Path(folder) / "nvcc"
     good.write_text("#!/bin/sh\necho 'release 13.0, V13.0.1'; echo sm_50\n", encoding="utf-8")
     good.chmod(0o755)
@@ -73,7 +73,7 @@ with tempfile.TemporaryDirectory() as folder:
     (Path(folder) / "text").chmod(0o755)
     raises(UserError, lambda: toolchain.detect((str(Path(folder) / "text"),), cache.root, "the compiler"),
            f"the compiler does not run: {folder}/text: ", "a file that is no program")
-    raises(UserError, lambda: cuda_target.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
+    raises(UserError, lambda: cuda_image.detect((str(Path(folder) / "text"),)), "nvcc does not run: ", "nor nvcc")
     if shutil.which("arm-none-eabi-gcc"):
         arm = toolchain.detect(("arm-none-eabi-gcc",), cache.root, "the compiler")
         board = Options("m.c", "m.c", "m.o", "m.h", str(cache.root), cc=arm.command)

@@ -22,6 +22,36 @@ READ = [HERE, ROOT / "runtime", ROOT / "bench" / "cuda"]   # what the programs b
 JOBS = 2
 KERNEL = re.compile(r"^(?:extern.*\) )?(\w+)\(const tc_\w+<[^(]*__grid_constant__", re.MULTILINE)
 
+TOOLKIT = {"stub-nvcc": """case "$1" in
+--version) echo "release 13.0, V13.0.0.0"; exit ;;
+--list-gpu-code) echo "sm_90"; exit ;;
+--dryrun) echo "#$ PATH=${0%/*}" >&2; exit ;;
+esac
+while [ "$2" != -o ]; do shift; done
+name=${1%%.*}
+case "$3" in
+*.ptx) printf '.version 9.0\\n.target sm_90\\n.address_size 64\\n.visible .entry %s()\\n{\\n}\\n' "$name" > "$3" ;;
+*.cubin) echo "$name" > "$3" ;;
+*) : > "$3" ;;
+esac
+""", "nvlink": """while [ "$1" != -optf ]; do shift; done
+while read -r name || [ -n "$name" ]; do
+    read -r line < "$name"
+    echo "$line"
+done < "$2" > "$4"
+""", "fatbinary": """for word; do
+    case $word in
+    --create=*) out=${word#*=} ;;
+    *kind=elf*) machine=${word##*file=} ;;
+    *kind=ptx*) portable=${word##*file=} ;;
+    esac
+done
+[ -s "$portable" ] || exit 1
+printf '\\120\\355\\125\\272' > "$out"
+while read -r line; do echo "$line"; done < "$machine" >> "$out"
+printf '\\0' >> "$out"
+"""}
+
 
 def compiler() -> list[str] | None:
     """That for C++, with what all of it is compiled with; None where there is none."""
@@ -48,19 +78,12 @@ def together(sources: Iterable[str | Path]) -> str:
 
 
 def stub(folder: Path) -> Path:
-    """A compiler in nvcc's place, for kernels that are emulated: images hold nothing but the number that they start
-    with."""
-    script = folder / "stub-nvcc"
-    script.write_text("""#!/bin/sh
-case "$1" in
---version) echo "release 13.0, V13.0.0.0"; exit ;;
---list-gpu-code) echo "sm_90"; exit ;;
-esac
-while [ "$1" != -o ]; do shift; done
-printf '\\120\\355\\125\\272' > "$2"
-""", encoding="utf-8")
-    script.chmod(0o755)
-    return script
+    """A compiler in nvcc's place, for kernels that are emulated, with its toolkit beside it: an image holds the number
+    that it starts with and the kernels' names, which their machine code and portable code are, too."""
+    for name, text in TOOLKIT.items():
+        (folder / name).write_text(f"#!/bin/sh\n{text}", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    return folder / "stub-nvcc"
 
 
 def driver(cxx: Sequence[str], folder: Path) -> Path:

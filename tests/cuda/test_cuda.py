@@ -61,8 +61,10 @@ def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
             fails("open", "cuDevicePrimaryCtxRetain:1:2", f"CUDA_ERROR_OUT_OF_MEMORY: {own}"),
             fails("open", "cuStreamCreate", lost),
             fails("foreign", "cuModuleLoadData:1:209", "CUDA_ERROR_NO_BINARY_FOR_GPU (a driver of CUDA 12.2)"),
-            fails("foreign", "cuModuleLoadData:2:222", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (a driver of CUDA 12.2)"),
-            fails("load", "cuModuleLoadData:2:200", "CUDA_ERROR_INVALID_IMAGE"),
+            fails("foreign", "cuModuleLoadData:1:222", "CUDA_ERROR_UNSUPPORTED_PTX_VERSION (a driver of CUDA 12.2)"),
+            fails("load", "cuModuleLoadData:1:200", "CUDA_ERROR_INVALID_IMAGE"),
+            fails("load", "cuModuleGetFunction:2:500", "CUDA_ERROR_NOT_FOUND"),
+            ("", "", {"FAKE_CUDA_FAIL": "cuModuleLoadData:2:200"}),   # all kernels are one module
             fails("load", "cuMemAlloc:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),
             fails("memory", "cuMemAlloc:3:2", "CUDA_ERROR_OUT_OF_MEMORY"),
             fails("call", "cuLaunchKernel:3", lost),

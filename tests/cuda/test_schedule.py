@@ -21,7 +21,8 @@ from sums import CASES, REUSED
 from wide_nests import NESTS, overwritten
 from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
-from tensor_compile.compile.cuda_target import FLAGS, Cuda
+from tensor_compile.compile.cuda_image import FLAGS
+from tensor_compile.compile.cuda_target import Cuda
 from tensor_compile.emit.cuda_half import emit_half
 from tensor_compile.emit.cuda_kernels import emit_kernel
 from tensor_compile.loops import line_tiles, schedule_cuda, schedule_half
@@ -47,8 +48,9 @@ for case in CASES:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "kernel.cu"
         path.write_text(source.text, encoding="utf-8")
-        result = subprocess.run([nvcc, *FLAGS, "-arch=sm_90", f"-I{ROOT}/templates/cuda", f"-I{ROOT}/templates/include",
-                                 path, "-o", path.with_suffix(".bin")], capture_output=True, text=True, check=False)
+        result = subprocess.run([nvcc, *FLAGS, "-fatbin", "-arch=sm_90", f"-I{ROOT}/templates/cuda",
+                                 f"-I{ROOT}/templates/include", path, "-o", path.with_suffix(".bin")],
+                                capture_output=True, text=True, check=False)
         if not ok(result.returncode == 0, f"{case.name}: compiles"):
             note(result.stdout + result.stderr)
 for nest in NESTS:

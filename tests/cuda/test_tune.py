@@ -20,7 +20,7 @@ import cases as forms
 from attending import attend
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile import target as targets
-from tensor_compile.compile import cuda_target, lock as locks, toolchain, tune_cuda, tune_model
+from tensor_compile.compile import cuda_image, lock as locks, toolchain, tune_cuda, tune_model
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock_cuda import ShapeTuning, key_of
 from tensor_compile.compile.tune import Result, Telling
@@ -78,7 +78,7 @@ with tempfile.TemporaryDirectory() as place:
     ok(not is_tuned(wide_nests.looked_up()[0].kernel, schedule_cuda.units(exact)), "rows by indices are not")
     most = with_maps(MOST_GROUPED, rounded)
     host = toolchain.detect(("cc",), folder / "cache", "the compiler")
-    tools = {target: tune_cuda.Toolset(cuda_target.detect((str(emulation.stub(folder)),)), host, target,
+    tools = {target: tune_cuda.Toolset(cuda_image.detect((str(emulation.stub(folder)),)), host, target,
                                        Cache(Path(os.environ.get("TC_TESTS_CACHE", folder / "cache"))), 2)
              for target in kernels}
     nobody = tune_cuda.Measurer("", "")

@@ -201,7 +201,8 @@ def link_object(made: Made, cache: Cache, out: Path, outputs: files.Outputs) -> 
     an order that does not depend on how fast they compiled."""
     with cache.scratch() as scratch:
         work = Path(scratch)
-        linked = [made.driver.path, *(made.objects[name].path for name in sorted(made.objects))]
+        objects_by_name = [o for _, o in sorted(made.objects.items())]
+        linked = [o.path for o in (made.driver, *objects_by_name) if o.path]
         contents: dict[str, Path] = {}
         if made.embedded is not None:
             linked.append(objects.assemble(weights_place(made.compiled.plan), made.compiler,

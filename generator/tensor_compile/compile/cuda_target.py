@@ -1,18 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The backend `cuda`: each kernel becomes an image with machine code for the target's architectures and portable code
+"""The backend `cuda`: the kernels become one image with machine code for the target's architectures and portable code
 for later ones, which the object embeds; the driver is compiled for the processor that the device belongs to."""
 from __future__ import annotations
 
 import functools
-import re
 import shutil
-import subprocess
 from dataclasses import replace
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
 from ..emit.cuda_kernels import emit_kernel, emit_plain
-from ..emit.cuda_driver import emit_driver
+from ..emit.cuda_driver import IMAGE, emit_driver
 from ..emit.cuda_products import given_away
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource
@@ -21,54 +19,15 @@ from ..errors import UserError
 from ..loops import schedule_cuda
 from ..loops.loop_ir import ModelPlan
 from ..records import dataclass
-from . import elf, files, objects, toolchain
+from . import cuda_image, files, objects, toolchain
 from .backends import Sources
 from .cache import Cache
-from .host_programs import TEMPLATES
-from .jobs import run_all
+from .cuda_image import detect
 from .lock_cuda import ShapeTuning
 from .objects import Object, Unit
 from .options import Machine, Options
 from ..target import Target
 from .toolchain import Compiler
-from .tools import run_tool
-
-FLOOR = 12   # of the CUDA toolkit
-# The arithmetic is docs/numerics.md's; a file's name and place, and the time, are in no image.
-FLAGS = ("-std=c++17", "-w", "-fatbin", "-fmad=false", "-ftz=false", "-prec-div=true", "-prec-sqrt=true")
-
-
-@dataclass(frozen=True, slots=True)
-class Nvcc:
-    """command: the words that start it; banner: what it says it is; architectures: those it makes code for; toolkit:
-    that it is of, as `nvcc 13.0`."""
-
-    command: tuple[str, ...]
-    banner: str
-    architectures: frozenset[str]
-    toolkit: str
-
-
-def detect(command: tuple[str, ...]) -> Nvcc:
-    if not command or shutil.which(command[0]) is None:
-        raise UserError(f"nvcc not found: {command[0] if command else '(empty)'}",
-                        hint=f"--target cuda needs the CUDA toolkit, {FLOOR} or newer; name its compiler with --nvcc")
-
-    def ask(option: str) -> str:
-        try:
-            done = subprocess.run([*command, option], capture_output=True, text=True, check=False, timeout=60)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UserError(f"nvcc does not run: {' '.join(command)}: {error}") from None
-        if done.returncode:
-            raise UserError(f"nvcc does not answer {option}: {' '.join(command)}\n{done.stderr.strip()}")
-        return done.stdout
-
-    found = re.search(r"release ((\d+)\.\d+), (V[\d.]+)", ask("--version"))
-    if not found:
-        raise UserError(f"no CUDA compiler: {' '.join(command)}", hint="name nvcc with --nvcc")
-    if int(found[2]) < FLOOR:
-        raise UserError(f"nvcc is too old: {found[3]}", hint=f"the CUDA toolkit {FLOOR} or newer is needed")
-    return Nvcc(command, f"nvcc {found[3]}", frozenset(ask("--list-gpu-code").split()), f"nvcc {found[1]}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,47 +81,21 @@ class Cuda:
             if isa.removesuffix("a") not in nvcc.architectures:
                 raise UserError(f"{nvcc.banner} makes no code for {isa}",
                                 hint="choose others of the target's with --isa")
-        flags = (*FLAGS, *architectures(target))
         host = toolchain.host_flags(machine.cflags, compiler.arch)
-        headers = headers_digest()
-
-        def one(source: KernelSource) -> Object:
-            key = files.digest(nvcc.banner, compiler.identity, headers, *flags, *host, source.symbol, source.text)
-            folder = cache.entry("objects", key, lambda work: _embed(
-                source, cached_image(source, nvcc, flags, headers, cache), compiler, host, work))
-            path = folder / f"{source.symbol}.o"
-            return Object(source.symbol, path, elf.read(path).size("rodata"), 0)
-
-        kernels = run_all(one, list(sources.by_symbol.values()), machine.jobs, progress)
-        return [*kernels, *objects.compile_units([driver], compiler, cache, machine.jobs)]
+        kernels = list(sources.by_symbol.values())
+        made = cuda_image.make(kernels, nvcc, target, cache, machine.jobs, progress) if kernels else None
+        parts = [Object(name, None, share, 0) for name, share in made.shares().items()] if made else []
+        return [*parts, *([_embed(made, compiler, host, cache)] if made else []),
+                *objects.compile_units([driver], compiler, cache, machine.jobs)]
 
 
-def architectures(target: Target) -> tuple[str, ...]:
-    """Machine code for each, and portable code of the last for what comes after it."""
-    words = [f"-gencode=arch={isa.replace('sm', 'compute')},code={isa}" for isa in target.isas]
-    last = target.isas[-1].replace("sm", "compute").removesuffix("a")   # what ends in a runs on one chip alone
-    return (*words, f"-gencode=arch={last},code={last}")
+def _embed(made: cuda_image.Image, compiler: Compiler, host: tuple[str, ...], cache: Cache) -> Object:
+    """The image as an object, whose bytes are the kernels'."""
 
+    def make(work: Path) -> None:
+        shutil.copyfile(made.path, work / made.path.name)
+        objects.assemble(embedding(IMAGE, made.path.name), compiler, host, work, IMAGE)
+        (work / made.path.name).unlink()
 
-def cached_image(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], headers: str, cache: Cache) -> Path:
-    """The kernel's image; `tune` and builds share it. headers: their digest."""
-    key = files.digest("image", nvcc.banner, headers, *flags, source.symbol, source.text)
-    folder = cache.entry("objects", key, lambda work: _compile(source, nvcc, flags, work))
-    return folder / f"{source.symbol}.bin"
-
-
-def _compile(source: KernelSource, nvcc: Nvcc, flags: tuple[str, ...], work: Path) -> None:
-    name = source.symbol
-    (work / f"{name}.cu").write_text(source.text, encoding="utf-8")
-    run_tool([*nvcc.command, *flags, f"-I{TEMPLATES / 'cuda'}", f"-I{TEMPLATES / 'include'}", f"{name}.cu", "-o",
-              f"{name}.bin"], f"the generated {name}.cu does not compile", work, source.text)
-
-
-def headers_digest() -> str:
-    return files.tree_digest([TEMPLATES / "include", TEMPLATES / "cuda"])
-
-
-def _embed(source: KernelSource, made: Path, compiler: Compiler, host: tuple[str, ...], work: Path) -> None:
-    name = source.symbol
-    shutil.copyfile(made, work / made.name)
-    objects.assemble(embedding(name, made.name), compiler, host, work, name)
+    key = files.digest("embedded image", compiler.identity, *host, files.file_digest(made.path))
+    return Object(IMAGE, cache.entry("objects", key, make) / f"{IMAGE}.o", 0, 0)

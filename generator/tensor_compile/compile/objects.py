@@ -30,11 +30,10 @@ class Unit:
 
 @dataclass(frozen=True, slots=True)
 class Object:
-    """path: the object in the cache; code: bytes of its code; stack: the deepest it can go within the unit, bytes
-    (None where the compiler did not say)."""
-
+    """path: the object in the cache (None: it is part of another one); code: bytes of its code; stack: the deepest it
+    can go within the unit, bytes (None where the compiler did not say)."""
     name: str
-    path: Path
+    path: Path | None
     code: int
     stack: int | None
 

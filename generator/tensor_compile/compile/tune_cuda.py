@@ -27,11 +27,10 @@ from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
-from . import cuda_target, files, lock as locks
+from . import cuda_image, files, lock as locks
 from .cache import Cache
-from .cuda_target import Nvcc
+from .cuda_image import Nvcc
 from .host_programs import ROOT, program
-from .jobs import run_all
 from .lock import Entry
 from .lock_cuda import key_of, named
 from .toolchain import Compiler
@@ -147,7 +146,7 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
 
 
 def templates_digest() -> str:
-    return cuda_target.headers_digest()[:8]
+    return cuda_image.headers_digest()[:8]
 
 
 def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
@@ -267,13 +266,7 @@ def plan_text(todo: Sequence[Case], tools: Toolset) -> str:
 
 def _images(sources: Sequence[KernelSource], tools: Toolset) -> dict[str, Path]:
     """The images by their symbols, compiled as a build's."""
-    flags = (*cuda_target.FLAGS, *cuda_target.architectures(tools.target))
-    headers = cuda_target.headers_digest()
-
-    def one(source: KernelSource) -> Path:
-        return cuda_target.cached_image(source, tools.nvcc, flags, headers, tools.cache)
-
-    return dict(zip([s.symbol for s in sources], run_all(one, list(sources), tools.jobs), strict=True))
+    return cuda_image.make_each(sources, tools.nvcc, tools.target, tools.cache, tools.jobs)
 
 
 def _buffer(b: Buffer, case: Case) -> str:

@@ -18,7 +18,7 @@ from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPl
 from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target
-from . import assemble, counting, cuda_target, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
+from . import assemble, counting, cuda_image, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
     tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Tuning
@@ -162,7 +162,7 @@ class _Search:
 
     def on_gpu(self, of: Planned) -> Result:
         with Progress() as progress:
-            tools = tune_cuda.Toolset(cuda_target.detect(self.options.nvcc), of.host, of.target,
+            tools = tune_cuda.Toolset(cuda_image.detect(self.options.nvcc), of.host, of.target,
                                       self.options.open_cache(), self.request.jobs,
                                       self.options.cuda_libraries == "auto")
             kernels = tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The driver of a model for a CUDA device: tables and entries as for the processor, with kernels as images that the
+"""The driver of a model for a CUDA device: tables and entries as for the processor, with kernels in an image that the
 hosted part loads, and steps that are launches.
 
 A call finds where its inputs, outputs and state are for the device, which copies those of the processor's memory, and
@@ -23,14 +23,16 @@ from .driver import Code, FunctionDriver, KernelTable, Source, driver_text
 from .steps import StepsWriter
 from .streams import Streams
 
+IMAGE = "tci_kernels"   # the symbol of the image that the object embeds
+
 
 def emit_driver(plan: ModelPlan, target: Target, sources: Mapping[Code, Source], *, embed: bool = True) -> str:
-    """As driver.emit_driver; a source's symbol names the image as well as its function."""
-    return driver_text(plan, target, _Images(plan, target, sources), _Function, embed)
+    """As driver.emit_driver; a source's symbol names its function in the image."""
+    return driver_text(plan, target, _Image(plan, target, sources), _Function, embed)
 
 
-class _Images(KernelTable):
-    """The kernels' images, which the object embeds under their functions' names, and products that are a library's."""
+class _Image(KernelTable):
+    """The kernels' functions in the image that the object embeds, and products that are a library's."""
 
     model_fields = (".device = &device_code",)
 
@@ -44,17 +46,20 @@ class _Images(KernelTable):
 
     def text(self) -> str:
         declared, rows, units = [], [], schedule_cuda.units(self.target)
+        ours = any(not self.given(*kernel) for kernel in self.first)
+        if ours:
+            declared.append(f"extern const unsigned char {IMAGE}[] __attribute__((visibility(\"hidden\")));")
         for name, (kernel, plain) in zip([names[0] for names in self.rows], self.first):
             given = self.given(kernel, plain)
             if given:
                 declared.append(f"static const tc_device_product {name} = {given.initializer()};")
-                rows.append(f"    {{{string(name)}, 0, 0, &{name}}},")
+                rows.append(f"    {{{string(name)}, 0, &{name}}},")
             else:
-                declared.append(f"extern const unsigned char {name}[] __attribute__((visibility(\"hidden\")));")
-                rows.append(f"    {{{string(name)}, {name}, {schedule_cuda.launch(kernel, plain, units).shared}, 0}},")
+                rows.append(f"    {{{string(name)}, {schedule_cuda.launch(kernel, plain, units).shared}, 0}},")
         return "\n".join([*declared, "", *self.biases.text(), "static const tc_device_kernel device_kernels[] = {",
-                          *(rows or ["    {0, 0, 0, 0},"]), "};\n", "static const tc_device_code device_code = {",
-                          '    .kind = "cuda",', f"    .kernel_count = {len(rows)},", "    .kernels = device_kernels,",
+                          *(rows or ["    {0, 0, 0},"]), "};\n", "static const tc_device_code device_code = {",
+                          '    .kind = "cuda",', *([f"    .image = {IMAGE},"] if ours else []),
+                          f"    .kernel_count = {len(rows)},", "    .kernels = device_kernels,",
                           f"    .overlaps = {int(schedule_cuda.overlaps(self.target))},",
                           *self.biases.fields(),
                           "};", ""])
@@ -219,7 +224,7 @@ class _Launches(StepsWriter):
 
 class _Function(FunctionDriver):
     steps_writer = _Launches
-    kernels: _Images
+    kernels: _Image
 
     def instances(self) -> str:
         """Of scratch: as many as blocks may have one, whatever a caller thinks of threads."""

@@ -95,17 +95,17 @@ typedef struct tc_device_bias {
     tc_dtype dtype;
 } tc_device_bias;
 
-/* A kernel as the model's object holds it: the name of its function in an image that the device's driver loads, and the
- * bytes of shared memory that each launch asks for. Where there is a product, that is the step in place of an image. */
+/* A kernel as the model's object holds it: the name of its function in the image, and the bytes of shared memory that
+ * each launch asks for. Where there is a product, that is the step in place of the function. */
 typedef struct tc_device_kernel {
     const char *name;
-    const unsigned char *image;
     unsigned shared_bytes;
     const tc_device_product *product;
 } tc_device_kernel;
 
 typedef struct tc_device_code {
-    const char *kind; /* of device: "cuda" */
+    const char *kind;           /* of device: "cuda" */
+    const unsigned char *image; /* of all kernels, which the device's driver loads; NULL where all are products */
     unsigned kernel_count;
     const tc_device_kernel *kernels;
     int overlaps; /* each waits by itself for the one in front of it, so it may be started before that has ended */
