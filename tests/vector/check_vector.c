@@ -463,6 +463,30 @@ static void check_divisor(void)
     tc_ok(same, "division by one number");
 }
 
+/* exps of several vectors: all near, or one lane of one of them far from 0, -infinity or NaN. */
+static void check_exps(void)
+{
+#ifdef TC_ISA_AVX512
+    static const float odd[] = {-87.0f, -88.0f, -200.0f, -INFINITY, NAN};
+    int same = 1;
+    for (int i = 0; i < 5 * 4 * 4; ++i) {
+        float from[4][16];
+        for (int l = 0; l < 64; ++l)
+            from[l / 16][l % 16] = -0.37f * (float)l;
+        from[i % 4][i % 16] = odd[i / 16];
+        from[i / 4 % 4][15 - i % 16] = odd[(i / 16 + i) % 5];
+        tcv_f32 x[4] = {tcv_load_f32(from[0]), tcv_load_f32(from[1]), tcv_load_f32(from[2]), tcv_load_f32(from[3])};
+        tcv_exps_below_f32(x, 4);
+        for (int r = 0; r < 4; ++r) {
+            tcv_store_f32(rf, x[r]);
+            for (int l = 0; l < 16; ++l)
+                same &= same_f32(rf[l], tc_exp_f32(from[r][l]));
+        }
+    }
+    tc_ok(same, "exps of four vectors");
+#endif
+}
+
 /* Stores past the caches are stores. */
 static void check_stream(void)
 {
@@ -488,6 +512,7 @@ int main(int argc, char **argv)
     check_operations();
     check_masked();
     check_stream();
+    check_exps();
     check_divisor();
     check_narrow();
     check_halves(4099);

@@ -28,7 +28,7 @@ from .frame import Frame, PROCESSOR
 from .identity import storage
 from .items import channels_of, is_few, next_item, piece_of, positions
 from .reduction import BLOCK, POSITIONS, siblings
-from .row_sums import RowSum, row_sum
+from .row_sums import exps_of_rows, RowSum, row_sum
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
 from .transpose import SIDE, Transposition, transposition
 from . import turns, window
@@ -541,6 +541,8 @@ class LoopNestEmitter:
             e.lines.append(f"const tcv_mask {mask} = tcv_range(0, {lanes});")
         if self.cut is not None:
             window.compute(e, [x for row in rows for x in row.stores])
+        if width == 16 and self.e.below and self.isa.lanes == 16:
+            exps_of_rows(e, [s.value for row in rows for s in row.stores])
         for row in rows:
             later = []
             for s in row.sums:

@@ -7,9 +7,11 @@ terms outermost. The loop starts lane 0 at term 0, so lane l holds the terms l, 
 """
 from __future__ import annotations
 
+from typing import Sequence
 
 from ..loops.loop_ir import RowReduce
-from ..loops.scalars import domain_size, identity
+from ..loops.scalar_ir import Apply, Scalar
+from ..loops.scalars import domain_size, identity, walk
 from ..records import dataclass
 from ..symbolic import Sym
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, term
@@ -137,3 +139,16 @@ def row_sum(e: ScalarEmitter, r: RowReduce, wide: bool, variables: tuple[Sym, ..
     else:
         e.lines.append(f"{C_TYPE[r.dtype]} {s.acc} = {constant(first)};")
     return s
+
+
+def exps_of_rows(e: ScalarEmitter, values: Sequence[Scalar]) -> None:
+    """Computes the exps of values of several rows at once: whether all operands are near 0 is asked once."""
+    found = [x for x in dict.fromkeys(x for value in values for x in walk(value))
+             if isinstance(x, Apply) and x.op == "exp"]
+    if len(found) < 2:
+        return
+    name = e.fresh("v")
+    e.lines += [f"tcv_f32 {name}[] = {{{', '.join([e.wide(x.args[0]) for x in found])}}};",
+                f"tcv_exps_below_f32({name}, {len(found)});"]
+    for i, x in enumerate(found):
+        e.know(x, f"{name}[{i}]")
