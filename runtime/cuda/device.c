@@ -135,9 +135,10 @@ static void launch(tc_device *device, unsigned kernel, const void *arguments, un
     tc_cuda *cuda = (tc_cuda *)device;
     const unsigned shared = cuda->current->model->device->kernels[kernel].shared_bytes;
     void *const stream = tc_cuda_stream(cuda);
-    const int overlaps = cuda->overlaps && !cuda->waits;
+    const unsigned here = 1u << (cuda->recording ? cuda->part : 0);
+    const int overlaps = cuda->overlaps && !(cuda->waits & here);
     void *parameters[] = {(void *)(uintptr_t)arguments};
-    cuda->waits = 0;
+    cuda->waits &= ~here;
     if (cuda->current->model->device->kernels[kernel].product) {
         multiply(cuda, kernel, arguments, stream);
         return;

@@ -59,7 +59,7 @@ struct tc_cuda {
     void *forked; /* the event behind which parts of the recording begin; NULL: none was asked for yet */
     tc_cuda_part parts[TC_DEVICE_PARTS];
     unsigned part, parts_open;      /* where launches go, 0 the row; bit i: part i has begun */
-    int waits;                      /* the next launch is the first behind an event */
+    unsigned waits;                 /* bit i: the next launch of part i, 0 the row, is the first behind an event */
     tc_cuda_map maps[TC_CUDA_MAPS]; /* by what they are of; the last one at each place */
 };
 

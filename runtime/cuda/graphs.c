@@ -187,7 +187,7 @@ static void join(tc_cuda *cuda)
             record(cuda, cuda->parts[i].ended, cuda->parts[i].stream);
             follow(cuda, cuda->device.own_stream, cuda->parts[i].ended);
         }
-    cuda->waits = 1;
+    cuda->waits |= 1;
 }
 
 void tc_cuda_branch(tc_device *device, unsigned where)
@@ -205,7 +205,7 @@ void tc_cuda_branch(tc_device *device, unsigned where)
     } else if (where && !(cuda->parts_open >> (where - 1) & 1) && !device->refused) {
         begin_part(cuda, &cuda->parts[where - 1]);
         cuda->parts_open |= !device->refused << (where - 1);
-        cuda->waits = 1;
+        cuda->waits |= 1u << where;
     }
     if (where > TC_DEVICE_PARTS)
         cuda->parts_open = 0;

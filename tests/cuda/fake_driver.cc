@@ -407,7 +407,8 @@ int cuLaunchKernel(void *function, unsigned x, unsigned y, unsigned z, unsigned 
                 stream);
 }
 
-/* A launch with attributes: those of ours say that it may overlap, which nothing does here. */
+/* A launch with attributes: those of ours say that it may overlap, which nothing does here. In a recording it then
+ * follows one other at most: a device's may begin before those behind events have ended. */
 int cuLaunchKernelEx(const void *how, void *function, void **parameters, void **extra)
 {
     const unsigned *sizes = (const unsigned *)how;
@@ -418,6 +419,8 @@ int cuLaunchKernelEx(const void *how, void *function, void **parameters, void **
         unsigned count;
     } *given = (decltype(given))how;
     if (given->count != 1 || given->attributes[0] != 6 || given->attributes[2] != 1)
+        return INVALID_VALUE;
+    if (recording && streams.count(given->stream) && streams[given->stream].size() > 1)
         return INVALID_VALUE;
     return cuLaunchKernel(function, sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6], given->stream,
                           parameters, extra);

@@ -76,6 +76,21 @@ with tempfile.TemporaryDirectory() as place:
             if not ok(found.returncode == 0 and not found.stderr and ", 0 of " in found.stdout,
                       f"launches {order}, a driver of {version}: the processor's bits"):
                 note(found.stdout + found.stderr)
+    # The first launch of the row behind a join is not the first one of the next stretch.
+    again = folder / "again"
+    emulation.run([*TOOL, "build", HERE / "branches_twice.c", "-o", again, "--keep", again / "keep", *device])
+    emulation.run([*TOOL, "build", HERE / "branches_twice.c", "-o", folder / "cpu", "--build-cache", folder / "cache",
+                   "-j", "2", *isa])
+    for made in (again, folder / "cpu"):
+        emulation.run(["cc", "-shared", made / "branches_twice.o", "-o", made / "twice.so"])
+    text = next((again / "keep").glob("tcd_*.c")).read_text(encoding="utf-8")
+    ok(re.search(r"TC_DEVICE_JOIN\);\s*tc_device_branch\(f, TC_DEVICE_FORK\);\s*tc_device_branch\(f, 1\);", text),
+       "a join, and behind it a part beside the row")
+    found = subprocess.run([compare, folder / "cpu" / "twice.so", again / "twice.so", *["branches_twice"] * 2],
+                           env={**env, **emulation.prepared(sorted((again / "keep").glob("*.cu")), again, driver, cxx),
+                                "FAKE_CUDA_VERSION": "12080"}, capture_output=True, text=True, check=False)
+    if not ok(found.returncode == 0 and ", 0 of " in found.stdout, "the row waits for what was joined"):
+        note(found.stdout + found.stderr)
     for function, times in (("cuStreamCreate", (2, 3)), ("cuEventCreate", (1, 2)), ("cuEventRecord", (1, 2)),
                             ("cuStreamWaitEvent", (1, 2, 3))):
         for n in times:
