@@ -1,33 +1,32 @@
 # SPDX-License-Identifier: Apache-2.0
 """Kernels compiled several a translation unit, for the families of tests/ops on a GPU: they have thousands of small
-ones, and nvcc takes four times as long to start and to read CUDA's headers as for one of these. An image then holds all
-kernels of its unit, for the target's own architectures alone, and each is found by its name as in a build.
+ones, and nvcc takes four times as long to start and to read CUDA's headers as for one of these. Images then have
+machine code alone.
 
   batching.py WORD…    the tool itself, which compiles so
 """
 from __future__ import annotations
 
+import shutil
 import sys
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 import emulation
 from tensor_compile import cli
-from tensor_compile.compile import cuda_target, files, objects, toolchain
+from tensor_compile.compile import cuda_image, files
 from tensor_compile.compile.cache import Cache
-from tensor_compile.compile.objects import Object, Unit
+from tensor_compile.compile.cuda_image import Image, Maker, Nvcc
+from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.compile.jobs import run_all
-from tensor_compile.compile.options import Machine
+from tensor_compile.compile.tools import run_tool
 from tensor_compile.emit.kernels import KernelSource
-from tensor_compile.emit.weights import embedding
 from tensor_compile.target import Target
-from tensor_compile.compile.backends import Sources
-from tensor_compile.compile.toolchain import Compiler
 
 UNIT = 60_000   # characters of the kernels of a unit
 
 
-def units(sources: list[KernelSource]) -> list[list[KernelSource]]:
+def units(sources: Sequence[KernelSource]) -> list[list[KernelSource]]:
     """Neighbours by name, of about UNIT characters together."""
     found: list[list[KernelSource]] = [[]]
     size = 0
@@ -37,39 +36,43 @@ def units(sources: list[KernelSource]) -> list[list[KernelSource]]:
             size = 0
         found[-1].append(source)
         size += len(source.text)
-    return found if found[0] else []
+    return found
 
 
-def compile_batched(self: cuda_target.Cuda, machine: Machine, target: Target, compiler: Compiler, cache: Cache,
-                    sources: Sources, driver: Unit, progress: Callable[[int], None]) -> list[Object]:
-    """In Cuda.compile's place."""
-    nvcc = cuda_target.detect(machine.nvcc)
-    flags = (*cuda_target.FLAGS, *cuda_target.architectures(target)[:-1])
-    host = toolchain.host_flags(machine.cflags, compiler.arch)
-    headers = cuda_target.headers_digest()
+def make_batched(sources: Sequence[KernelSource], nvcc: Nvcc, target: Target, cache: Cache, jobs: int | None,
+                 progress: Callable[[int], None] = lambda n: None) -> Image:
+    """In cuda_image.make's place, for the last of the target's architectures."""
+    maker, isa = Maker.of(nvcc, target, cache), target.isas[-1]
+    words = [*nvcc.command, *cuda_image.FLAGS, "-cubin", cuda_image.WHOLE,
+             f"-gencode=arch={isa.replace('sm', 'compute')},code={isa}", f"-I{TEMPLATES / 'cuda'}",
+             f"-I{TEMPLATES / 'include'}"]
 
-    def one(unit: list[KernelSource]) -> Object:
-        key = files.digest("unit", nvcc.banner, compiler.identity, headers, *flags, *host,
-                           *(text for source in unit for text in (source.symbol, source.text)))
-        name = unit[0].symbol
+    def one(unit: list[KernelSource]) -> tuple[str, Path]:
+        name = f"{unit[0].symbol}-unit"
 
-        def make(work: Path) -> None:
+        def compile_unit(work: Path) -> None:
             for source in unit:
                 (work / f"{source.symbol}.cu").write_text(source.text, encoding="utf-8")
-            whole = KernelSource(f"{name}-unit", unit[0].isa,
-                                 emulation.together(f"{source.symbol}.cu" for source in unit))
-            cuda_target._compile(whole, nvcc, flags, work)
-            image = embedding(name, f"{whole.symbol}.bin")
-            for source in unit[1:]:
-                image += f"    .globl {source.symbol}\n    .hidden {source.symbol}\n    .set {source.symbol}, {name}\n"
-            objects.assemble(image, compiler, host, work, name)
+            (work / f"{name}.cu").write_text(emulation.together(f"{s.symbol}.cu" for s in unit), encoding="utf-8")
+            run_tool([*words, f"{name}.cu", "-o", f"{name}.{isa}.cubin"], f"{name}.cu does not compile", work, name)
 
-        return Object(name, cache.entry("objects", key, make) / f"{name}.o", 0, 0)
+        key = files.digest("unit", nvcc.banner, maker.headers, isa, *cuda_image.FLAGS,
+                           *(text for source in unit for text in (source.symbol, source.text)))
+        return name, cache.entry("objects", key, compile_unit)
 
-    kernels = run_all(one, units(list(sources.by_symbol.values())), machine.jobs, progress)
-    return [*kernels, *objects.compile_units([driver], compiler, cache, machine.jobs)]
+    made = run_all(one, units(sources), jobs, progress)
+
+    def link(work: Path) -> None:
+        with cache.scratch() as scratch:
+            folder = Path(scratch)
+            maker.link(made, isa, folder, "the units cannot be joined")
+            shutil.move(folder / f"{isa}.cubin", work / "image.bin")
+
+    key = files.digest("units", nvcc.banner, *(str(at) for _, at in made))
+    path = cache.entry("objects", key, link) / "image.bin"
+    return Image(path, {source.symbol: 1 for source in sources})
 
 
 if __name__ == "__main__":
-    cuda_target.Cuda.compile = compile_batched
+    cuda_image.make = make_batched
     sys.exit(cli.main(sys.argv[1:]))

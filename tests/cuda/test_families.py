@@ -28,7 +28,7 @@ from comparison import Expected, st
 from family import cases
 from runner import Machine, build, run
 from tap import done, skip
-from tensor_compile.compile import cuda_target
+from tensor_compile.compile import cuda_image
 from tensor_compile.compile.cache import Cache
 
 words = sys.argv[1:]
@@ -39,7 +39,7 @@ if cxx is None and not device:
     skip("emulated families", "no C++ compiler")
     done()
 if device:
-    cuda_target.Cuda.compile = batching.compile_batched
+    cuda_image.make = batching.make_batched
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     cache = Cache(Path(os.environ.get("TC_TESTS_CACHE", folder / "cache")))

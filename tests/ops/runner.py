@@ -108,7 +108,7 @@ def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
     found = [f"{name}={size}" for name, size in sizes.items()]
     for buffer in plan.inputs:
         bound = check_model.index_bound(module, function, buffer.name, values)
-        some = buffer.elements.evaluate(values) > 0
+        some = buffer.elements.evaluate(values) > 0 and buffer.dtype[0] == "i"   # integers alone can be outside
         found += [f"{buffer.name}<{bound}"] if bound is not None and some else []
         found += [f"{buffer.name}!"] if check_model.is_convolution_weight(module, function, buffer.name) else []
     return " ".join(found)
