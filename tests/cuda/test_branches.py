@@ -10,6 +10,7 @@ import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
+from typing import Callable
 
 import emulation
 from emulation import HERE, ROOT
@@ -59,17 +60,23 @@ with tempfile.TemporaryDirectory() as place:
         done()
     driver = emulation.driver(cxx, folder)
     compare = emulation.comparison(folder / "compare")
-    cuda, cpu = folder / "cuda.so", folder / "cpu.so"
-    emulation.run(["cc", "-shared", folder / "out" / "branches.o", "-o", cuda])
     isa = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
-    emulation.run([*TOOL, "build", MODEL, "-o", folder / "cpu", "--build-cache", folder / "cache", "-j", "2", *isa])
-    emulation.run(["cc", "-shared", folder / "cpu" / "branches.o", "-o", cpu])
-    env = {**os.environ, **emulation.prepared(sorted((folder / "keep").glob("*.cu")), folder, driver, cxx)}
 
-    def call(**settings: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([compare, cpu, cuda, "branches", "--repeat", "1", "branches"], env={**env, **settings},
-                              capture_output=True, text=True, check=False)
+    def prepared(model: Path, out: Path, kept: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+        """What compares a call with the processor's; the model's object for a device is there, with what was kept."""
+        cuda, cpu = out / "cuda.so", out / "cpu.so"
+        emulation.run(["cc", "-shared", (out / model.name).with_suffix(".o"), "-o", cuda])
+        emulation.run([*TOOL, "build", model, "-o", out / "cpu", "--build-cache", folder / "cache", "-j", "2", *isa])
+        emulation.run(["cc", "-shared", (out / "cpu" / model.name).with_suffix(".o"), "-o", cpu])
+        env = {**os.environ, **emulation.prepared(sorted(kept.glob("*.cu")), out, driver, cxx)}
 
+        def called(**settings: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run([compare, cpu, cuda, model.stem, "--repeat", "1", model.stem],
+                                  env={**env, **settings}, capture_output=True, text=True, check=False)
+
+        return called
+
+    call = prepared(MODEL, folder / "out", folder / "keep")
     for order in ("forward", "reverse"):
         for version in ("12020", "12080"):
             found = call(FAKE_CUDA_ORDER=order, FAKE_CUDA_VERSION=version)
@@ -79,16 +86,10 @@ with tempfile.TemporaryDirectory() as place:
     # The first launch of the row behind a join is not the first one of the next stretch.
     again = folder / "again"
     emulation.run([*TOOL, "build", HERE / "branches_twice.c", "-o", again, "--keep", again / "keep", *device])
-    emulation.run([*TOOL, "build", HERE / "branches_twice.c", "-o", folder / "cpu", "--build-cache", folder / "cache",
-                   "-j", "2", *isa])
-    for made in (again, folder / "cpu"):
-        emulation.run(["cc", "-shared", made / "branches_twice.o", "-o", made / "twice.so"])
     text = next((again / "keep").glob("tcd_*.c")).read_text(encoding="utf-8")
     ok(re.search(r"TC_DEVICE_JOIN\);\s*tc_device_branch\(f, TC_DEVICE_FORK\);\s*tc_device_branch\(f, 1\);", text),
        "a join, and behind it a part beside the row")
-    found = subprocess.run([compare, folder / "cpu" / "twice.so", again / "twice.so", *["branches_twice"] * 2],
-                           env={**env, **emulation.prepared(sorted((again / "keep").glob("*.cu")), again, driver, cxx),
-                                "FAKE_CUDA_VERSION": "12080"}, capture_output=True, text=True, check=False)
+    found = prepared(HERE / "branches_twice.c", again, again / "keep")(FAKE_CUDA_VERSION="12080")
     if not ok(found.returncode == 0 and ", 0 of " in found.stdout, "the row waits for what was joined"):
         note(found.stdout + found.stderr)
     for function, times in (("cuStreamCreate", (2, 3)), ("cuEventCreate", (1, 2)), ("cuEventRecord", (1, 2)),
@@ -99,4 +100,18 @@ with tempfile.TemporaryDirectory() as place:
             if not ok(found.returncode and f"{function}: CUDA_ERROR_LAUNCH_FAILED" in said and "left" not in said,
                       f"{function} fails at {n}: a status, nothing is left"):
                 note(said)
+
+    kept = folder / "kept"
+    program = planned(emulation.run([*TOOL, "build", HERE / "branches_kept.c", "-o", kept, "--keep", kept / "keep",
+                                     *device, "--dump-after", "plan"]).stdout)
+    equal(program.asides, (Aside(1, (1, 2, 3), 10),), "a stretch of a long branch and a short one")
+    pool, last = program.steps[1].kernel, program.steps[9].kernel
+    read, made = pool.params[0].name, last.stores[0].buffer
+    ok(read in {b.name for b in last.params} and program.arena.offset[read] != program.arena.offset[made],
+       "the last step of the row does not overwrite what a branch reads")
+    moved = replace(program.arena, offset={**program.arena.offset, made: program.arena.offset[read]})
+    raises(LoopError, lambda: verify(replace(program, arena=moved)), "at the same time", "and the verifier says so")
+    found = prepared(HERE / "branches_kept.c", kept, kept / "keep")(FAKE_CUDA_ORDER="reverse")
+    if not ok(found.returncode == 0 and ", 0 of " in found.stdout, "so bits are the processor's in any order"):
+        note(found.stdout + found.stderr)
 done()

@@ -83,9 +83,14 @@ class Lives:
         self._walk(steps)
         while self._extend():
             pass
-        for aside in beside:     # their programs have no region: steps are positions
-            for name in (b.name for i in aside.steps for b in steps[i].kernel.params):
+        self._beside = [(aside, {b.name for i in aside.steps for b in steps[i].kernel.params}) for aside in beside]
+        for aside, names in self._beside:     # their programs have no region: steps are positions
+            for name in names:
                 self._cover(name, aside.first, aside.end - 1)
+
+    def beside(self, name: str, position: int) -> bool:
+        """Whether a step beside the one at the position may touch it at that time: then none may overwrite it."""
+        return any(aside.first <= position < aside.end and name in names for aside, names in self._beside)
 
     def _touch(self, names: Iterable[str]) -> None:
         for name in names:
@@ -161,7 +166,8 @@ def blocks(scheduled: Fused, lives: Lives, target: Target) -> list[Block]:
             for x in whole.params if whole is not None and first[name] == i else ():
                 block = block_of.get(x.name)
                 if x.kind == "temp" and block is not None and last[x.name] == i and block.last == i \
-                        and bytes_of(x) == bytes_of(b) and isinstance(whole, overwriting) and in_place(whole, x, b):
+                        and bytes_of(x) == bytes_of(b) and isinstance(whole, overwriting) and in_place(whole, x, b) \
+                        and not lives.beside(x.name, i):
                     host = block
                     break
             if host is None:

@@ -304,7 +304,7 @@ class _Checker:
                 if not together(name, other):
                     continue
                 writer = kernel_at.get(first)
-                handed = writer is not None and lives[other][1] == first and any(
+                handed = writer is not None and lives[other][1] == first and not span.beside(other, first) and any(
                     plan.in_place(writer, self.buffers[other], self.buffers[partner])
                     for partner in changing.get(name, (name,)))
                 if not handed:
