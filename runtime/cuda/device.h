@@ -63,6 +63,16 @@ struct tc_cuda {
     tc_cuda_map maps[TC_CUDA_MAPS]; /* by what they are of; the last one at each place */
 };
 
+/* Fills *error (NULL: nobody asks) with "cuda: SUBJECT: REASON" and returns status. subject: static storage. */
+tc_status tc_cuda_fail(tc_error *error, tc_status status, const char *subject, const char *reason);
+
+/* What the driver answered to `what`: OK where the code is 0, else `status`, or TC_STATUS_DEVICE. */
+tc_status tc_cuda_answer_as(const tc_cuda *cuda, int code, tc_status status, const char *what, tc_error *error);
+tc_status tc_cuda_answer(const tc_cuda *cuda, int code, const char *what, tc_error *error);
+
+/* Gives all of a model back that has been loaded so far; the device's context is current. */
+void tc_cuda_unload(tc_cuda *cuda, tc_cuda_loaded *model);
+
 /* Keeps what a call was refused for, where it is the first. */
 void tc_cuda_note(tc_cuda *cuda, int code, const char *what);
 
