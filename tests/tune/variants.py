@@ -64,6 +64,24 @@ def noisy() -> None:
            for calm in (False, True)], [False, True], "turns that other work disturbs win nothing")
 
 
+def held_up() -> None:
+    """Both forms are calls of one program, whose larger team is held up in every turn."""
+    class Program:
+        held_up = False
+
+        def time(self, function: object, variant: object, threads: int) -> float:
+            self.held_up = busy and threads > 1
+            teams.append(threads)
+            return 10.0 if threads > 1 else 5.0
+    teams: list[int] = []
+    for busy in (True, False):
+        forms = VariantForm(True, 4), VariantForm(True, 1)
+        found = tune_variants._fought({True: Program()}, None, None, *forms, tune_variants.WORTH)
+        equal((found.points, found.won), (-9, False) if busy else (22, True),
+              "a turn is disturbed whichever of its two calls was held up" if busy else "else the faster team wins")
+    equal(teams[:4], [4, 1, 1, 4], "who is first changes")
+
+
 def main(folder: Path) -> None:
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return small_model.run(folder, *words)
@@ -120,6 +138,7 @@ def form_of(folder: Path) -> str:
 names()
 decisions()
 noisy()
+held_up()
 if not ISA:
     skip("variants", f"no target of {os.uname().machine}")
 else:

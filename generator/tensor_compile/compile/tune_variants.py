@@ -12,7 +12,7 @@ import resource
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterator, Mapping
 
 from ..emit.key import variant_key
 from ..emit.work import program_work
@@ -151,12 +151,21 @@ def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant
         for form in (VariantForm(r, t) for r in both for t in teams):
             found = time(form)
             us[form] = min(found, us.get(form, found))
-    def duel(used: VariantForm, other: VariantForm, worth: float) -> Duel:
-        """Beside other work a larger team waits for its threads: that says nothing about teams of other sizes."""
-        of = programs[used.regions], programs[other.regions]
-        return fought(partial(time, used), partial(time, other), worth,
-                      lambda: used.threads == other.threads or not any(one.held_up for one in of))
-    return _Times(us, usual, duel)
+    return _Times(us, usual, partial(_fought, programs, function, variant))
+
+
+def _fought(programs: Mapping[bool, Built], function: FunctionPlan, variant: Variant, used: VariantForm,
+            other: VariantForm, worth: float) -> Duel:
+    """Beside other work a larger team waits for its threads: that says nothing about teams of other sizes."""
+    held = [False, False]   # the two calls of a turn, which may be of one program
+
+    def time(at: int, form: VariantForm) -> float:
+        program = programs[form.regions]
+        us = program.time(function, variant, form.threads)
+        held[at] = program.held_up
+        return us
+    return fought(partial(time, 0, used), partial(time, 1, other), worth,
+                  lambda: used.threads == other.threads or not any(held))
 
 
 def _has_tiles(program: Program) -> bool:
@@ -168,8 +177,8 @@ def calls_user(made: Made) -> bool:
 
 
 class Built:
-    """A build that can be called. folder: for its files; held_up: threads were taken from processors while calls were
-    timed."""
+    """A build that can be called. folder: for its files; held_up: threads were taken from processors while the last
+    calls were timed."""
 
     held_up = False
 
