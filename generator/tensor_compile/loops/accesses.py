@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator
 
 from ..records import dataclass
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, \
-    leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
+    Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
 from .disjoint import apart
 from .scalars import loads
 
@@ -63,6 +63,11 @@ class Touch:
         return bool(self.stores and other.stores) and all(apart(a, b) for a in first for b in second)
 
 
+def touch_of(kernel: Kernel) -> Touch:
+    return Touch(kernel.label, tuple(read(kernel)), tuple(written(kernel)), kernel.stores,
+                 isinstance(kernel, CheckKernel))
+
+
 Since = dict[Touch, None]   # in the order in which they ran
 
 
@@ -78,9 +83,7 @@ class BarrierWalk:
         checked = False
         for item in items:
             if isinstance(item, Step):
-                kernel = item.kernel
-                touch = Touch(kernel.label, tuple(read(kernel)), tuple(written(kernel)), kernel.stores,
-                              isinstance(kernel, CheckKernel))
+                touch = touch_of(item.kernel)
                 since = self.touch(item, touch, since)
                 checked = touch.is_check
                 continue

@@ -10,13 +10,13 @@ What a step beside the row touches is kept for the whole stretch (plan.py): noth
 """
 from __future__ import annotations
 
-from typing import Iterator, Sequence
+from typing import Iterator, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..symbolic import Sym
 from ..target import Target
 from . import schedule_cuda
-from .accesses import conflicts, read, Touch, written
+from .accesses import conflicts, Touch, touch_of
 from .loop_ir import Aside, AttentionKernel, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, \
     Kernel, PreparedKernel, Step
 from .scalars import extent
@@ -29,7 +29,7 @@ BYTES = 2e6       # a microsecond: of memory
 PRODUCTS = {"f32": 15e6, "tf32": 60e6}    # a microsecond: multiply-adds
 NARROW_PRODUCTS = 150e6
 LEAST = 1.0       # microseconds that a part beside the row has to save,
-LEAST_PART = 0.25 # and of its own time
+LEAST_PART = 0.25  # and of its own time
 
 
 def asides(steps: Sequence[Element], target: Target) -> tuple[Aside, ...]:
@@ -37,11 +37,12 @@ def asides(steps: Sequence[Element], target: Target) -> tuple[Aside, ...]:
     if not target.apart or not all(isinstance(s, Step) and _fixed(s.kernel) for s in steps):
         return ()
     kernels = [s.kernel for s in steps if isinstance(s, Step)]
+    touches = {i: touch_of(k) for i, k in enumerate(kernels) if _joins(k)}
     cost = _Costs(kernels, target)
     found: list[Aside] = []
     first = 0
     while first < len(kernels):
-        end, parts = _stretch(kernels, first, cost)
+        end, parts = _stretch(touches, first, cost)
         found += (Aside(first, tuple(part), end) for part in parts)
         first = end if parts else first + 1
     return tuple(found)
@@ -56,16 +57,14 @@ def _joins(kernel: Kernel) -> bool:
     return not isinstance(kernel, CheckKernel) and all(b.kind != "scratch" for b in kernel.params)
 
 
-def _stretch(kernels: Sequence[Kernel], first: int, cost: _Costs) -> tuple[int, list[list[int]]]:
+def _stretch(touches: Mapping[int, Touch], first: int, cost: _Costs) -> tuple[int, list[list[int]]]:
     """(end, parts beside the row) of the stretch from `first` on that saves most, the longest of such; no parts where
-    none saves enough."""
+    none saves enough. touches: of the kernels that may be part of one."""
     parts: list[list[int]] = []
     best: tuple[float, int, list[list[int]]] = (0.0, first + 1, [])
-    touches: dict[int, Touch] = {}
-    for i in range(first, min(first + LONGEST, len(kernels))):
-        if not _joins(kernels[i]):
+    for i in range(first, first + LONGEST):
+        if i not in touches:
             break
-        touches[i] = Touch(kernels[i].label, tuple(read(kernels[i])), tuple(written(kernels[i])), kernels[i].stores)
         mine = [p for p in parts if any(_needs(touches[i], touches[j]) for j in p)]
         parts = [p for p in parts if p not in mine] + [sorted(j for p in mine for j in p) + [i]]
         row = max(parts, key=lambda p: (cost.time(p), -p[0]))
