@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import subprocess
-from functools import partial
+from functools import cache as once, partial
 from pathlib import Path
 from typing import Callable, Sequence
 
@@ -24,6 +24,7 @@ from . import files, ptx
 from .cache import Cache
 from .host_programs import TEMPLATES
 from .jobs import run_all
+from .toolchain import answer
 from .tools import run_tool
 
 FLOOR = 12   # of the CUDA toolkit
@@ -45,14 +46,20 @@ class Nvcc:
 
     def beside(self, name: str) -> str:
         """A program of its toolkit, where it would find that itself."""
-        done = subprocess.run([*self.command, "--dryrun", "-E", "-x", "cu", os.devnull], capture_output=True, text=True,
-                              check=False)
-        told = re.search(r"^#\$ PATH=(.*)$", done.stdout + done.stderr, re.MULTILINE)
-        found = shutil.which(name, path=told[1] if told else None)
+        found = shutil.which(name, path=_path(self.command))
         if found is None:
             raise UserError(f"{name} not found: it comes with {self.banner}",
                             hint="--target cuda needs a whole CUDA toolkit")
         return found
+
+
+@once
+def _path(command: tuple[str, ...]) -> str | None:
+    """Where nvcc looks for the programs of its toolkit; None: it does not say."""
+    done = subprocess.run([*command, "--dryrun", "-E", "-x", "cu", os.devnull], capture_output=True, text=True,
+                          check=False)
+    told = re.search(r"^#\$ PATH=(.*)$", done.stdout + done.stderr, re.MULTILINE)
+    return told[1] if told else None
 
 
 def detect(command: tuple[str, ...]) -> Nvcc:
@@ -60,21 +67,13 @@ def detect(command: tuple[str, ...]) -> Nvcc:
         raise UserError(f"nvcc not found: {command[0] if command else '(empty)'}",
                         hint=f"--target cuda needs the CUDA toolkit, {FLOOR} or newer; name its compiler with --nvcc")
 
-    def ask(option: str) -> str:
-        try:
-            done = subprocess.run([*command, option], capture_output=True, text=True, check=False, timeout=60)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UserError(f"nvcc does not run: {' '.join(command)}: {error}") from None
-        if done.returncode:
-            raise UserError(f"nvcc does not answer {option}: {' '.join(command)}\n{done.stderr.strip()}")
-        return done.stdout
-
-    found = re.search(r"release ((\d+)\.\d+), (V[\d.]+)", ask("--version"))
+    found = re.search(r"release ((\d+)\.\d+), (V[\d.]+)", answer(command, "--version", "nvcc"))
     if not found:
         raise UserError(f"no CUDA compiler: {' '.join(command)}", hint="name nvcc with --nvcc")
     if int(found[2]) < FLOOR:
         raise UserError(f"nvcc is too old: {found[3]}", hint=f"the CUDA toolkit {FLOOR} or newer is needed")
-    return Nvcc(command, f"nvcc {found[3]}", frozenset(ask("--list-gpu-code").split()), f"nvcc {found[1]}")
+    architectures = frozenset(answer(command, "--list-gpu-code", "nvcc").split())
+    return Nvcc(command, f"nvcc {found[3]}", architectures, f"nvcc {found[1]}")
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,15 +96,20 @@ def detect(command: tuple[str, ...], cache: Path, what: str) -> Compiler:
     return compiler
 
 
+def answer(command: tuple[str, ...], option: str, what: str) -> str:
+    """What a compiler prints of itself. what: its name for people."""
+    try:
+        result = subprocess.run([*command, option], capture_output=True, text=True, check=False, timeout=60)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise UserError(f"{what} does not run: {' '.join(command)}: {error}") from None
+    if result.returncode:
+        raise UserError(f"{what} does not answer {option}: {' '.join(command)}\n{result.stderr.strip()}")
+    return result.stdout
+
+
 def _ask(command: tuple[str, ...], what: str) -> Compiler:
     def run(option: str) -> str:
-        try:
-            result = subprocess.run([*command, option], capture_output=True, text=True, check=False, timeout=60)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise UserError(f"{what} does not run: {' '.join(command)}: {error}") from None
-        if result.returncode:
-            raise UserError(f"{what} does not answer {option}: {' '.join(command)}\n{result.stderr.strip()}")
-        return result.stdout.strip()
+        return answer(command, option, what).strip()
 
     banner = run("--version").splitlines()[0]
     kind = "clang" if "clang" in banner else "gcc"
