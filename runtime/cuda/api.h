@@ -28,6 +28,7 @@ typedef struct tc_cuda_launch {
     unsigned attribute_count;
 } tc_cuda_launch;
 
+enum { TC_CUDA_NON_BLOCKING = 1 };       /* CU_STREAM_NON_BLOCKING */
 enum { TC_CUDA_OVERLAP = 6 };            /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
 enum { TC_CUDA_OVERLAP_DRIVER = 12040 }; /* records such launches, too */
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NON_BLOCKING = 1, ALIGNMENT = 256 }; /* of streams; of allocations */
+enum { ALIGNMENT = 256 }; /* of allocations */
 /* Of tensor maps: CUtensorMapDataType, …Interleave, …Swizzle, …L2promotion, …FloatOOBfill. */
 enum {
     WORDS_OF_16_BITS = 1,
@@ -207,8 +207,8 @@ tc_status tc_cuda_open(tc_cuda **out, int ordinal, tc_error *error)
     cuda->overlaps = cuda->api.driver_version(&version) == 0 && version >= TC_CUDA_OVERLAP_DRIVER;
     status = tc_cuda_answer(cuda, cuda->api.context_push(cuda->context), "cuCtxPushCurrent", error);
     if (status == TC_STATUS_OK) {
-        status = tc_cuda_answer(cuda, cuda->api.stream_create(&cuda->device.own_stream, NON_BLOCKING), "cuStreamCreate",
-                                error);
+        status = tc_cuda_answer(cuda, cuda->api.stream_create(&cuda->device.own_stream, TC_CUDA_NON_BLOCKING),
+                                "cuStreamCreate", error);
         cuda->device.stream = cuda->device.own_stream;
         cuda->api.context_pop(&popped);
     }

@@ -10,7 +10,6 @@
 #include <string.h>
 
 enum { RELAXED = 2 };      /* of capture: other threads of the program are not looked at */
-enum { NON_BLOCKING = 1 }; /* of streams */
 enum { WITHOUT_TIME = 2 }; /* of events */
 
 /* made: what is started; table: of `count` externals, which hold `written`; dims behind them. */
@@ -174,7 +173,7 @@ static void record(tc_cuda *cuda, void *event, void *stream)
 static void begin_part(tc_cuda *cuda, tc_cuda_part *part)
 {
     if (!part->stream)
-        tc_cuda_note(cuda, cuda->api.stream_create(&part->stream, NON_BLOCKING), "cuStreamCreate");
+        tc_cuda_note(cuda, cuda->api.stream_create(&part->stream, TC_CUDA_NON_BLOCKING), "cuStreamCreate");
     make_event(cuda, &part->ended);
     if (part->stream && part->ended)
         follow(cuda, part->stream, cuda->forked);
@@ -204,7 +203,7 @@ void tc_cuda_branch(tc_device *device, unsigned where)
         join(cuda);
     } else if (where && !(cuda->parts_open >> (where - 1) & 1) && !device->refused) {
         begin_part(cuda, &cuda->parts[where - 1]);
-        cuda->parts_open |= !device->refused << (where - 1);
+        cuda->parts_open |= (unsigned)!device->refused << (where - 1);
         cuda->waits |= 1u << where;
     }
     if (where > TC_DEVICE_PARTS)
