@@ -3,6 +3,10 @@
 with the processor's. Needs nvcc, a C compiler and a GPU.
 
     python3 bench/cuda/sanitize.py [--log FILE] [--work DIR] [--precision bf16,f16,tf32,f32] [--only NAME,…]
+        [--tools racecheck,…] [--each-launch]
+
+--each-launch: each tool runs in a process of its own for each launch (one of those of a kernel with the same grid), as
+racecheck of a whole model takes minutes; ncu tells what is launched.
 """
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer
+from speed import profile
 
 MODELS = ROOT / "bench" / "cuda" / "models"
 TOOLS = ("memcheck", "initcheck", "synccheck", "racecheck")   # the last takes longest
@@ -26,8 +31,7 @@ TOLERANCE = {"f32": "1e-4", "tf32": "0.02", "bf16": "0.08", "f16": "0.02"}
 @dataclass(frozen=True)
 class Small:
     """model: its name, where that is another; weights: the source of the program that writes them, and its options;
-    calls: with what stands
-    before them."""
+    calls: with what stands before them."""
 
     name: str
     source: Path
@@ -82,6 +86,20 @@ def build(model: Small, precision: str, work: Path, cc: str, target: str) -> Pat
     return library(model.source, work, work / model.name / (precision or "cpu"), cc, *options, tool=BATCHED)
 
 
+@dataclass(frozen=True)
+class Made:
+    """A model built for the processor and in a precision for the device."""
+
+    model: Small
+    precision: str
+    plain: Path
+    made: Path
+
+    def command(self, compare: Path, *words: str) -> list[str]:
+        return list(map(str, [compare, self.plain, self.made, self.model.model or self.model.name, *words,
+                              "--tolerance", TOLERANCE[self.precision], *self.model.calls]))
+
+
 class Runs:
     """Of models in precisions: alone, which tells what is wrong or hangs, then under the tools. What has ended is said
     at once."""
@@ -89,6 +107,7 @@ class Runs:
     def __init__(self, args: argparse.Namespace, work: Path, log: Log):
         self.work, self.log, self.target, self.begun = work, log, args.target_file, time.time()
         self.end, self.tools = self.begun + args.seconds, list(filter(None, args.tools.split(",")))
+        self.each_launch = args.each_launch
         self.cc = os.environ.get("CC", "cc")
         self.compare = comparison(work, self.cc)
         self.failed: list[str] = []
@@ -100,32 +119,50 @@ class Runs:
                           [m for m in chosen if m.weights]))
             plain = {m: pool.submit(build, m, "", self.work, self.cc, self.target) for m in chosen}
             first = [pool.submit(self.first, m, p, plain[m]) for p in precisions for m in chosen]
-            runs = [pool.submit(self.one, tool, *made) for tool in self.tools for made in
-                    (one.result() for one in first) if made]
+            built = [made for made in (one.result() for one in first) if made]
+            parts = {made: pool.submit(self.parts, made) for made in built}
+            runs = [pool.submit(self.one, made, tool, part) for tool in self.tools for made in built
+                    for part in parts[made].result()]
             for run in runs:
                 run.result()
         self.log.say(f"{self.right} right, {len(self.failed)} not: {', '.join(self.failed)}")
         return not self.failed
 
-    def first(self, model: Small, precision: str, plain: Future[Path]) -> tuple[Small, str, Path, Path] | None:
+    def first(self, model: Small, precision: str, plain: Future[Path]) -> Made | None:
         """Builds, and calls alone; None where the build fails."""
         try:
-            found = model, precision, plain.result(), build(model, precision, self.work, self.cc, self.target)
+            found = Made(model, precision, plain.result(), build(model, precision, self.work, self.cc, self.target))
         except SystemExit as error:
             self.log.say(f"{model.name} {precision}: {error}")
             self.failed.append(f"{model.name} {precision}")
             return None
-        self.one("", *found)
+        self.one(found, "", 0)
         return found
 
-    def one(self, tool: str, model: Small, precision: str, plain: Path, made: Path) -> None:
-        title = f"{model.name} {precision} {tool or 'alone'}"
-        words = [*(sanitizer(tool) if tool else []), self.compare, plain, made, model.model or model.name,
-                 *(() if tool else ("--repeat", "3")), "--tolerance", TOLERANCE[precision], *model.calls]
+    def parts(self, made: Made) -> list[int]:
+        """Numbers from 1 of launches that each have a run of their own; [0]: all have one."""
+        if not self.each_launch:
+            return [0]
+        try:
+            launches = profile(made.command(self.compare))
+        except SystemExit as error:
+            self.log.say(f"{made.model.name} {made.precision}: {error}")
+            self.failed.append(f"{made.model.name} {made.precision} launches")
+            return []
+        of: dict[tuple[str, str], int] = {}
+        for number, launch in enumerate(launches, 1):
+            of.setdefault((launch.kernel, launch.grid), number)
+        self.log.say(f"{made.model.name} {made.precision}: {len(launches)} launches, {len(of)} of them alone")
+        return list(of.values())
+
+    def one(self, made: Made, tool: str, launch: int) -> None:
+        title = f"{made.model.name} {made.precision} {tool or 'alone'}{f' launch {launch}' if launch else ''}"
+        under = [*sanitizer(tool), *(("--launch-skip", str(launch - 1), "--launch-count", "1") if launch else ())]
+        words = [*(under if tool else ()), *made.command(self.compare, *(() if tool else ("--repeat", "3")))]
         begun, lines, code = time.time(), ["no time left"], -1
         if begun < self.end:
             try:
-                done = subprocess.run(list(map(str, words)), capture_output=True, text=True, check=False,
+                done = subprocess.run(words, capture_output=True, text=True, check=False,
                                       timeout=min(120.0, self.end - begun))
                 lines, code = (done.stdout + done.stderr).splitlines(), done.returncode
             except subprocess.TimeoutExpired:
@@ -149,6 +186,7 @@ def main() -> int:
     parser.add_argument("--precision", default="bf16,f16,tf32,f32")
     parser.add_argument("--only", default="")
     parser.add_argument("--tools", default=",".join(TOOLS))
+    parser.add_argument("--each-launch", action="store_true")
     parser.add_argument("--seconds", type=float, default=1e9, help="nothing goes on after that")
     args = parser.parse_args()
     log = Log(args.log)

@@ -120,24 +120,39 @@ def compared(log: Log, words: list) -> bool:
     return done.returncode == 0
 
 
+@dataclass(frozen=True)
+class Launch:
+    """A kernel's on the device; grid: with its block."""
+
+    kernel: str
+    grid: str
+    us: float
+
+
+def profile(words: list) -> list[Launch]:
+    """What a command launches, in its order, by ncu; ends the program where ncu tells nothing."""
+    command = ["ncu", "--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--csv", *map(str, words)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    start = done.stdout.find('"ID"')
+    if start < 0:
+        raise SystemExit(f"ncu: {done.stdout[-300:]}{done.stderr[-300:]}")
+    scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3, "msecond": 1e3}
+    return [Launch(re.sub(r"^tck_|_[0-9a-f]{12}__cuda.*", "", row["Kernel Name"]), row["Grid Size"] + row["Block Size"],
+                   float(row["Metric Value"].replace(",", "")) * scale[row["Metric Unit"]])
+            for row in csv.DictReader(io.StringIO(done.stdout[start:])) if row.get("Metric Value")]
+
+
 def kernels(log: Log, words: list, call: str) -> None:
     """The kernels of one call by what they take in all."""
-    command = ["ncu", "--clock-control", "none", "--metrics", "gpu__time_duration.sum", "--csv", *map(str, words), call]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    text = done.stdout
-    start = text.find('"ID"')
-    if start < 0:
-        log.say(f"ncu: {done.stdout[-300:]}{done.stderr[-300:]}")
+    try:
+        launches = profile([*words, call])
+    except SystemExit as error:
+        log.say(str(error))
         return
     total: dict[tuple[str, str], list[float]] = {}
-    for row in csv.DictReader(io.StringIO(text[start:])):
-        if row.get("Metric Value"):
-            scale = {"ns": 1e-3, "nsecond": 1e-3, "us": 1.0, "usecond": 1.0, "ms": 1e3,
-                     "msecond": 1e3}[row["Metric Unit"]]
-            name = re.sub(r"^tck_|_[0-9a-f]{12}__cuda.*", "", row["Kernel Name"])
-            total.setdefault((name, row["Grid Size"] + row["Block Size"]), []).append(
-                float(row["Metric Value"].replace(",", "")) * scale)
-    log.say(f"{call}: {sum(map(len, total.values()))} kernels, {sum(map(sum, total.values())):.1f} us in all")
+    for launch in launches:
+        total.setdefault((launch.kernel, launch.grid), []).append(launch.us)
+    log.say(f"{call}: {len(launches)} kernels, {sum(map(sum, total.values())):.1f} us in all")
     for (name, grid), times in sorted(total.items(), key=lambda item: -sum(item[1]))[:12]:
         log.say(f"  {sum(times):9.1f} us  {len(times):4} x {sum(times) / len(times):8.2f}  {grid:32} {name[:60]}")
 
