@@ -12,6 +12,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
+import emulation
 from tap import done, equal, ok, raises, skip
 from tensor_compile.compile import cuda_image, elf, ptx
 from tensor_compile.compile.cache import Cache
@@ -151,7 +152,21 @@ def images(folder: Path, nvcc: str) -> None:
            f"nvlink not found: it comes with {compiler.banner}", "half a toolkit")
 
 
+def unknown_text(folder: Path) -> None:
+    """What no toolkit that is known writes is an error of the toolkit's, not of ours."""
+    compiler = cuda_image.detect((str(emulation.stub(folder)),))
+    target = load(find("cuda-sm90"))
+    source = KernelSource("tck_one", "cuda", "")
+    ok(cuda_image.make([source], compiler, target, Cache(folder / "known"), 1).path.stat().st_size > 0, "a stub's text")
+    stub = folder / "stub-nvcc"
+    stub.write_text(stub.read_text(encoding="utf-8").replace(".version 9.0", "# 9.0"), encoding="utf-8")
+    raises(cuda_image.UserError, lambda: cuda_image.make([source], compiler, target, Cache(folder / "unknown"), 1),
+           f"the portable code of {compiler.banner}: no version, target and size of addresses", "another text")
+
+
 merges()
+with tempfile.TemporaryDirectory() as place:
+    unknown_text(Path(place))
 command = sys.argv[1] if len(sys.argv) > 1 else "none"
 if shutil.which(command) is None:
     skip("images of kernels", "no nvcc")

@@ -154,7 +154,11 @@ class Maker:
                 self.link(inputs, isa, folder, failure)
                 images.append(f"--image3=kind=elf,sm={isa.removeprefix('sm_')},file={isa}.cubin")
             texts = [(at / f"{symbol}.{self.portable}.ptx").read_text(encoding="utf-8") for symbol, at in inputs]
-            (folder / "portable.ptx").write_text(ptx.merge(texts), encoding="utf-8")
+            try:
+                (folder / "portable.ptx").write_text(ptx.merge(texts), encoding="utf-8")
+            except ptx.Malformed as error:
+                raise UserError(f"{failure}: the portable code of {self.nvcc.banner}: {error}",
+                                hint="use CUDA toolkit 13.0, which this is tested with") from None
             number = self.portable.removeprefix("compute_")
             images.append(f"--image3=kind=ptx,sm={number},file=portable.ptx")
             # Makes a file as well, of what is checked.
