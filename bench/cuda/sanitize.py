@@ -5,8 +5,8 @@ with the processor's. Needs nvcc, a C compiler and a GPU.
     python3 bench/cuda/sanitize.py [--log FILE] [--work DIR] [--precision bf16,f16,tf32,f32] [--only NAME,…]
         [--tools racecheck,…] [--each-launch]
 
---each-launch: each tool runs in a process of its own for each launch (one of those of a kernel with the same grid), as
-racecheck of a whole model takes minutes; ncu tells what is launched.
+--each-launch: racecheck runs in a process of its own for each launch (one of those of a kernel with the same grid), as
+it takes minutes for a whole model; ncu tells what is launched.
 """
 from __future__ import annotations
 
@@ -120,9 +120,9 @@ class Runs:
             plain = {m: pool.submit(build, m, "", self.work, self.cc, self.target) for m in chosen}
             first = [pool.submit(self.first, m, p, plain[m]) for p in precisions for m in chosen]
             built = [made for made in (one.result() for one in first) if made]
-            parts = {made: pool.submit(self.parts, made) for made in built}
-            runs = [pool.submit(self.one, made, tool, part) for tool in self.tools for made in built
-                    for part in parts[made].result()]
+            of_race = {made: pool.submit(self.launches, made) for made in built} if self.each_launch else {}
+            runs = [pool.submit(self.one, made, tool, launch) for tool in self.tools for made in built
+                    for launch in (of_race[made].result() if of_race and tool == "racecheck" else [0])]
             for run in runs:
                 run.result()
         self.log.say(f"{self.right} right, {len(self.failed)} not: {', '.join(self.failed)}")
@@ -139,10 +139,8 @@ class Runs:
         self.one(found, "", 0)
         return found
 
-    def parts(self, made: Made) -> list[int]:
-        """Numbers from 1 of launches that each have a run of their own; [0]: all have one."""
-        if not self.each_launch:
-            return [0]
+    def launches(self, made: Made) -> list[int]:
+        """Numbers from 1 of those that each have a run of their own: one of each kernel and grid."""
         try:
             launches = profile(made.command(self.compare))
         except SystemExit as error:

@@ -124,11 +124,11 @@ static size_t left(void)
     return there;
 }
 
-/* Whether the device has as much memory as it had. */
+/* Whether the device has no less memory than it had; what a failure asks of the driver may give back more than it took. */
 static void same(size_t before, const char *what)
 {
     const size_t there = left();
-    tc_ok(there == before, "%s: %zu KiB free, %+lld bytes", what, there >> 10, (long long)there - (long long)before);
+    tc_ok(there >= before, "%s: %zu KiB free, %+lld bytes", what, there >> 10, (long long)there - (long long)before);
 }
 
 static uint64_t taken[256];
@@ -277,7 +277,7 @@ static void foreign(void)
             tc_ok(0, "no code for this chip: %s", error.message);
     tc_ok(error.status == TC_STATUS_NO_DEVICE, "no code for this chip: %s", error.message);
     same(before, "nothing is kept of ten times");
-    tc_ok(tc_cuda_reserve(cuda, 1 << 20, &error) == TC_STATUS_OK && call() == TC_STATUS_NO_DEVICE && untouched(),
+    tc_ok(tc_cuda_reserve(cuda, MINILM_ARENA_BYTES, &error) == TC_STATUS_OK && call() == TC_STATUS_NO_DEVICE && untouched(),
           "and no call: %s", context.error.message);
     tc_cuda_close(cuda);
 }
@@ -288,10 +288,14 @@ static void lost(void)
     tc_ok(tc_cuda_load(cuda, &minilm_model, NULL, &error) == TC_STATUS_OK &&
               tc_cuda_reserve(cuda, MINILM_ARENA_BYTES, &error) == TC_STATUS_OK && call() == TC_STATUS_OK,
           "a call: %s", error.message);
-    int64_t *const nowhere = (int64_t *)(uintptr_t)0x10000;
-    const tc_status asked = minilm_cuda(
-        &context, &(minilm_args){.batch = 1, .seq = SEQ, .ids = nowhere, .mask = nowhere, .embedding = (float *)nowhere},
-        NULL);
+    const uintptr_t nowhere = 0x10000, bytes = 0x10000; /* of each, so that none overlaps another */
+    const tc_status asked = minilm_cuda(&context,
+                                        &(minilm_args){.batch = 1,
+                                                       .seq = SEQ,
+                                                       .ids = (const int64_t *)nowhere,
+                                                       .mask = (const int64_t *)(nowhere + bytes),
+                                                       .embedding = (float *)(nowhere + 2 * bytes)},
+                                        NULL);
     const tc_status end = tc_cuda_finish(cuda, NULL, &error);
     tc_ok((asked == TC_STATUS_OK || asked == TC_STATUS_DEVICE) && end == TC_STATUS_DEVICE, "an address that is none: %s",
           error.message);
@@ -358,8 +362,9 @@ static void calls(void)
     cuda->api.allocate = counted_allocate;
     cuda->api.graph_make = counted_graph;
     cuda->api.module_load = counted_module;
+    const size_t sizes[] = {sizeof ids, sizeof mask, sizeof embedding};
     for (int i = 0; i < 3; ++i)
-        tc_cuda_allocate(cuda, &there[i], sizeof ids, &error);
+        tc_cuda_allocate(cuda, &there[i], sizes[i], &error);
     tc_cuda_upload(cuda, there[0], ids, sizeof ids, NULL, &error);
     tc_cuda_upload(cuda, there[1], mask, sizeof mask, NULL, &error);
     const minilm_args args = {.batch = 1,
