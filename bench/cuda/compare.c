@@ -192,7 +192,8 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
     void *buffers[2 * MOST];
     tc_error error;
     int same = 1;
-    double *times = malloc((size_t)repeat * sizeof *times), median[2], host[2];
+    double *times = malloc((size_t)repeat * sizeof *times), *asked = malloc((size_t)repeat * sizeof *asked);
+    double median[2], host[2];
     for (unsigned i = 0; i < count; ++i) {
         const size_t bytes = bytes_of(f, dims, i);
         there[i] = upload(device, i < f->input_count ? inputs[i] : s->outputs[i - f->input_count], bytes);
@@ -202,7 +203,6 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
         state = upload(device, s->before, tc_state_bytes(s->model));
     for (int recorded = 0; recorded < 2; ++recorded) {
         tc_cuda_graphs(device, recorded ? 4 : -1);
-        double asking = 0;
         for (int r = -2; r < repeat; ++r) {
             if (s->state)
                 tc_cuda_upload(device, state, s->before, tc_state_bytes(s->model), NULL, &error);
@@ -213,12 +213,12 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
             for (int i = 0; i < calls; ++i)
                 if (tc_run_resident(&s->context, f, dims, buffers, (void *)(uintptr_t)state, NULL, NULL) != TC_STATUS_OK)
                     die(s->name, s->context.error.message);
-            const double asked = now() - start;
+            const double given = now() - start;
             if (tc_cuda_finish(device, NULL, &error) != TC_STATUS_OK)
                 die("device", error.message);
             if (r >= 0) {
                 times[r] = (now() - start) / calls;
-                asking += asked / calls / repeat;
+                asked[r] = given / calls;
             }
             /* what many calls in a row make of a state need not be what one makes of it */
             for (unsigned i = 0; r < (s->state ? 0 : 2) && i < f->output_count; ++i) {
@@ -232,7 +232,8 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
             }
         }
         qsort(times, (size_t)repeat, sizeof *times, by_time);
-        median[recorded] = times[repeat / 2], host[recorded] = asking;
+        qsort(asked, (size_t)repeat, sizeof *asked, by_time);
+        median[recorded] = times[repeat / 2], host[recorded] = asked[repeat / 2];
     }
     printf("%s: with everything on the device %s bits; %.1f us a call recorded (%.1f us of the processor's), %.1f us (%.1f "
            "us) not\n",
@@ -241,6 +242,7 @@ static int resident(tc_cuda *device, side *s, const char *name, const tc_index *
         tc_cuda_free(device, there[i], &error);
     tc_cuda_free(device, state, &error);
     free(times);
+    free(asked);
     return same;
 }
 

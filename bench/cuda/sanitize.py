@@ -6,7 +6,9 @@ with the processor's. Needs nvcc, a C compiler and a GPU.
         [--tools racecheck,…] [--each-launch]
 
 --each-launch: racecheck runs in a process of its own for each launch (one of those of a kernel with the same grid), as
-it takes minutes for a whole model; ncu tells what is launched.
+it takes minutes for some whole models in f32; ncu tells what is launched. Not for models with clusters: in blocks that
+read each other's shared memory racecheck of 2025.3.1 itself fails (CUDA_ERROR_ILLEGAL_ADDRESS) once launches are
+chosen.
 """
 from __future__ import annotations
 
