@@ -13,18 +13,38 @@ int tc_duel_won(const tc_duel *duel)
     return duel->points >= TC_DUEL_WON;
 }
 
-void tc_duel_turn(tc_duel *duel, double challenger, double incumbent, double worth)
+double tc_duel_half(double worth)
+{
+    return (1 + worth) / 2;
+}
+
+int tc_duel_better(const tc_duel *duel, double worth)
+{
+    const int quartile = duel->turns / 4;
+    return tc_duel_won(duel) && tc_duel_ratio(duel) < worth &&
+           duel->challenger[quartile] < tc_duel_half(worth) * duel->incumbent[quartile];
+}
+
+/* Into `count` sorted ones. */
+static void insert(double *sorted, int count, double value)
+{
+    for (; count > 0 && sorted[count - 1] > value; --count)
+        sorted[count] = sorted[count - 1];
+    sorted[count] = value;
+}
+
+void tc_duel_turn(tc_duel *duel, double challenger, double incumbent, double again, double worth)
 {
     const int open = tc_duel_open(duel);
     if (duel->turns == TC_DUEL_TURNS)
         return;
-    const double ratio = challenger / incumbent;
-    int at = duel->turns++;
-    for (; at > 0 && duel->ratios[at - 1] > ratio; --at)
-        duel->ratios[at] = duel->ratios[at - 1];
-    duel->ratios[at] = ratio;
+    const double least = incumbent < again ? incumbent : again;
+    insert(duel->ratios, duel->turns, 2 * challenger / (incumbent + again));
+    insert(duel->challenger, duel->turns, challenger);
+    insert(duel->incumbent, duel->turns, least);
+    ++duel->turns;
     if (open)
-        duel->points += ratio < worth ? GIVEN : -TAKEN;
+        duel->points += challenger < tc_duel_half(worth) * least ? GIVEN : -TAKEN;
 }
 
 double tc_duel_ratio(const tc_duel *duel)

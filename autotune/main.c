@@ -48,7 +48,7 @@ static int check_all(void)
     return failed != 0;
 }
 
-static int time_case(const tc_case *a_case, int rounds)
+static int time_case(const tc_case *a_case, int rounds, tc_calm *calm)
 {
     const int count = a_case->candidate_count;
     printf("case %s\n", a_case->name);
@@ -65,7 +65,7 @@ static int time_case(const tc_case *a_case, int rounds)
         else if (proofs[c].state == TC_WRONG)
             printf("wrong %s %s\n", a_case->candidates[c].name, proofs[c].why);
     }
-    const int winner = ready ? tc_measure(a_case, timings, rounds) : -1;
+    const int winner = ready ? tc_measure(a_case, timings, rounds, calm) : -1;
     for (int c = 0; ready && c < count; ++c)
         if (timings[c].rounds)
             printf("candidate %s %.1f %d\n", a_case->candidates[c].name, timings[c].least, timings[c].rounds);
@@ -88,8 +88,9 @@ static int time_all(int rounds)
     if (why)
         printf("failed %s\n", why);
     rounds = tc_clock_used.exact || rounds < 1 ? 1 : rounds;
+    tc_calm calm = {0};
     for (int i = 0; !why && i < tc_case_count; ++i)
-        if (!time_case(&tc_cases[i], rounds))
+        if (!time_case(&tc_cases[i], rounds, &calm))
             return 1;
     return why != NULL;
 }

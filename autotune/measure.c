@@ -12,6 +12,8 @@
 enum { MOST_PARAMS = 32, FINALISTS = 3, SAMPLES = 3 /* of each in a turn of a duel, of which the least counts */ };
 #define PLACES 1024      /* where a buffer may begin, in lines of a cache: 16 pages */
 #define WORTH_EXACT 0.99 /* of the incumbent's count, where equal calls count equally */
+#define APART 100        /* samples between two turns of a duel: 20 ms, so that eleven are no single moment */
+#define LARGE (1 << 20)  /* bytes of an operand that stays where it is: filling it again would take long */
 
 /* The mean of some calls; negative where the counter began anew. */
 static double sample(const tc_case *a_case, const tc_candidate *candidate, void *const *buffers, long calls)
@@ -32,14 +34,21 @@ static double first_sample(const tc_case *a_case, const tc_candidate *candidate,
     }
 }
 
-/* The operands, each at another place for every number. Returns 0 where memory is short. */
+static size_t bytes(const tc_param *param)
+{
+    return tc_data_size(param->type) * (size_t)param->elements;
+}
+
+/* The operands that are not there yet, each at another place for every number. Returns 0 where memory is short. */
 static int take(const tc_case *a_case, void **buffers, int place)
 {
     uint32_t state = (uint32_t)place * 2654435761u;
     for (int i = 0; i < a_case->param_count; ++i) {
         const tc_param *const param = &a_case->params[i];
-        const size_t size = tc_data_size(param->type) * (size_t)param->elements, lines = size / TC_MEMORY_LINE;
+        const size_t size = bytes(param), lines = size / TC_MEMORY_LINE;
         state = state * 1664525u + 1013904223u;
+        if (buffers[i])
+            continue;
         const size_t skipped = place ? (state >> 8) % (lines < PLACES ? lines + 1 : PLACES) : 0;
         buffers[i] = tc_memory_take_behind(size, skipped * TC_MEMORY_LINE);
         if (!buffers[i])
@@ -49,12 +58,14 @@ static int take(const tc_case *a_case, void **buffers, int place)
     return 1;
 }
 
-static void give(const tc_case *a_case, void **buffers)
+/* Those of less than `limit` bytes. */
+static void give(const tc_case *a_case, void **buffers, size_t limit)
 {
-    for (int i = 0; i < a_case->param_count; ++i) {
-        tc_memory_give(buffers[i]);
-        buffers[i] = NULL;
-    }
+    for (int i = 0; i < a_case->param_count; ++i)
+        if (bytes(&a_case->params[i]) < limit) {
+            tc_memory_give(buffers[i]);
+            buffers[i] = NULL;
+        }
 }
 
 static void round_of(const tc_case *a_case, tc_timing *timings, void *const *buffers, long *calls, int round)
@@ -64,8 +75,14 @@ static void round_of(const tc_case *a_case, tc_timing *timings, void *const *buf
         if (!timing->runs)
             continue;
         const tc_candidate *const candidate = &a_case->candidates[c];
-        const double mean = timing->samples[round] = calls[c] ? sample(a_case, candidate, buffers, calls[c])
-                                                              : first_sample(a_case, candidate, buffers, &calls[c]);
+        const int begun = calls[c] > 0;
+        double mean = begun ? sample(a_case, candidate, buffers, calls[c])
+                            : first_sample(a_case, candidate, buffers, &calls[c]);
+        if (!begun && !tc_clock_used.exact && mean >= 0) { /* the first round may end a candidate: two samples */
+            const double second = sample(a_case, candidate, buffers, calls[c]);
+            mean = second < mean ? second : mean;
+        }
+        timing->samples[round] = mean;
         if (mean < 0) {
             timing->runs = 0;
             continue;
@@ -76,50 +93,61 @@ static void round_of(const tc_case *a_case, tc_timing *timings, void *const *buf
 }
 
 /* Times those that run. calls: of a sample of each. Returns 0 where memory is short. */
-static int turns(const tc_case *a_case, tc_timing *timings, long *calls, int rounds)
+static int turns(const tc_case *a_case, tc_timing *timings, long *calls, int rounds, tc_calm *calm)
 {
     void *buffers[MOST_PARAMS] = {0};
-    const int ready = take(a_case, buffers, 0);
-    for (int round = 0, all = rounds; ready && round < all; ++round) {
+    int ready = 1;
+    const double half = tc_duel_half(a_case->worth);
+    for (int round = 0, all = rounds; round < all; ++round) {
+        ready = take(a_case, buffers, round);
+        if (!ready)
+            break;
+        tc_calm_wait(calm, 0);
         round_of(a_case, timings, buffers, calls, round);
         if (tc_clock_used.exact)
             continue;
         tc_rank_drop(timings, a_case->candidate_count, a_case->incumbent, round);
-        if (!tc_rank_open(timings, a_case->candidate_count, a_case->incumbent, a_case->worth, round))
+        if (!tc_rank_open(timings, a_case->candidate_count, a_case->incumbent, half, round))
             all = round;
+        give(a_case, buffers, LARGE);
     }
-    give(a_case, buffers);
+    give(a_case, buffers, SIZE_MAX);
     return ready;
 }
 
-/* One turn: some samples of each that runs, forwards and backwards, so that none is always behind the same one. */
-static int turn(const tc_case *a_case, tc_timing *timings, const long *calls, int place)
+/* One turn: some samples of each that runs, forwards and backwards, so that none is always behind the same one. The
+ * incumbent has as many again, of which the least is `again`. */
+static void turn(const tc_case *a_case, tc_timing *timings, void *const *buffers, const long *calls, int place,
+                 double *again)
 {
-    void *buffers[MOST_PARAMS] = {0};
-    const int ready = take(a_case, buffers, place), count = a_case->candidate_count;
-    for (int s = 0; ready && s < SAMPLES; ++s)
-        for (int i = 0; i < count; ++i) {
-            const int c = (s + place) % 2 ? count - 1 - i : i;
-            tc_timing *const timing = &timings[c];
-            if (!timing->runs)
+    const int count = a_case->candidate_count;
+    for (int s = 0; s < SAMPLES; ++s)
+        for (int i = 0; i <= count; ++i) {
+            const int at = (s + place) % 2 ? count - i : i, c = at < count ? at : a_case->incumbent;
+            double *const least = at < count ? timings[c].samples : again;
+            if (!timings[c].runs)
                 continue;
             const double mean = sample(a_case, &a_case->candidates[c], buffers, calls[c]);
-            if (s == 0 || mean < timing->samples[0])
-                timing->samples[0] = mean;
+            if (s == 0 || mean < *least)
+                *least = mean;
         }
-    give(a_case, buffers);
-    return ready;
 }
 
-/* Duels of those that run with the incumbent, all in the same turns. */
-static int duels(const tc_case *a_case, tc_timing *timings, tc_duel *fought, const long *calls)
+/* Duels of those that run with the incumbent, all in the same turns. Returns 0 where memory is short. */
+static int duels(const tc_case *a_case, tc_timing *timings, tc_duel *fought, const long *calls, tc_calm *calm)
 {
     const int incumbent = a_case->incumbent, count = a_case->candidate_count;
-    int open = 1;
+    void *buffers[MOST_PARAMS] = {0};
+    int open = 1, ready = 1;
     for (int place = 1; open; ++place) {
-        if (!turn(a_case, timings, calls, place))
-            return 0;
+        double again = 0;
         open = 0;
+        ready = take(a_case, buffers, place);
+        if (!ready)
+            break;
+        tc_calm_wait(calm, place > 1 ? APART * tc_clock_used.sample : 0);
+        turn(a_case, timings, buffers, calls, place, &again);
+        give(a_case, buffers, LARGE);
         for (int c = 0; c < count; ++c) {
             tc_timing *const timing = &timings[c];
             if (!timing->runs)
@@ -128,44 +156,45 @@ static int duels(const tc_case *a_case, tc_timing *timings, tc_duel *fought, con
                 timing->least = timing->samples[0];
             if (c == incumbent)
                 continue;
-            tc_duel_turn(&fought[c], timing->samples[0], timings[incumbent].samples[0], a_case->worth);
+            tc_duel_turn(&fought[c], timing->samples[0], timings[incumbent].samples[0], again, a_case->worth);
             timing->runs = tc_duel_open(&fought[c]) || tc_duel_won(&fought[c]);
             open |= tc_duel_open(&fought[c]);
         }
     }
-    return 1;
+    give(a_case, buffers, SIZE_MAX);
+    return ready;
 }
 
-/* The winner of those that run, the incumbent where nobody beats it in a duel, and by least times, too: what is faster
- * only while other work disturbs is no better. */
-static int decided(const tc_case *a_case, tc_timing *timings, const long *calls)
+/* The winner of those that run, the incumbent where nobody beats it in a duel. */
+static int decided(const tc_case *a_case, tc_timing *timings, const long *calls, tc_calm *calm)
 {
     const int incumbent = a_case->incumbent, count = a_case->candidate_count;
-    tc_rank_finalists(timings, count, incumbent, a_case->worth, FINALISTS);
+    const double quarter = tc_duel_half(tc_duel_half(a_case->worth)); /* of what is asked: few samples tell no more */
+    tc_rank_finalists(timings, count, incumbent, quarter, FINALISTS);
     int running = 0;
     for (int c = 0; c < count; ++c)
         running += timings[c].runs;
     if (running < 2)
         return incumbent;
     tc_duel *const fought = calloc((size_t)count, sizeof *fought);
-    int best = fought && duels(a_case, timings, fought, calls) ? incumbent : -1;
-    const double most = a_case->worth * timings[incumbent].least;
+    int best = fought && duels(a_case, timings, fought, calls, calm) ? incumbent : -1;
     for (int c = 0; best >= 0 && c < count; ++c)
-        if (tc_duel_won(&fought[c]) && timings[c].least < most &&
+        if (tc_duel_better(&fought[c], a_case->worth) &&
             (best == incumbent || tc_duel_ratio(&fought[c]) < tc_duel_ratio(&fought[best])))
             best = c;
     free(fought);
     return best;
 }
 
-int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds)
+int tc_measure(const tc_case *a_case, tc_timing *timings, int rounds, tc_calm *calm)
 {
     const int count = a_case->candidate_count, incumbent = a_case->incumbent;
     long *const calls = calloc((size_t)count, sizeof *calls);
     int winner = -1;
-    if (calls && turns(a_case, timings, calls, rounds))
+    tc_calm_begin(calm);
+    if (calls && turns(a_case, timings, calls, rounds, calm))
         winner = tc_clock_used.exact || !timings[incumbent].runs ? tc_rank_best(timings, count, incumbent, WORTH_EXACT)
-                                                                 : decided(a_case, timings, calls);
+                                                                 : decided(a_case, timings, calls, calm);
     free(calls);
     return winner;
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The harness of autotune/ on candidates of known times (fake_cases.c): which are wrong, which win, how often each is
-timed; and on a machine with noise (noisy_cases.c): how often chance wins, and how often what is faster does."""
+timed; and on a shared machine (noisy_cases.c): how often chance wins, and how often what is faster does."""
 from __future__ import annotations
 
 import os
@@ -10,7 +10,7 @@ from collections import Counter
 from pathlib import Path
 
 from small_model import ISA, ROOT
-from tap import done, equal, ok, skip
+from tap import done, equal, note, ok, skip
 
 AUTOTUNE = ROOT / "autotune"
 N = 3000    # results of a case
@@ -36,9 +36,12 @@ def noisy(program: Path) -> None:
     equal(won["first_quiet", "0"], 100, "of equal candidates the cost model's choice stays")
     ok(won["first_loaded", "0"] >= 99, "and on a loaded machine")
     ok(won["again_loaded", "0"] >= 99, "what an earlier run chose stays beside others that are as good")
-    equal(won["gain_quiet", "2"], 100, "5 % are found")
-    ok(won["gain_loaded", "2"] >= 90, "8 % are found on a loaded machine")
+    ok(won["gain_quiet", "2"] >= 99, "3 % are found")
+    ok(won["gain_loaded", "2"] >= 85, "and on a loaded machine")
+    ok(won["more_loaded", "2"] >= 97, "5 % are found there")
     ok(won["bad_loaded", "0"] == 0, "a bad choice of an earlier run is mended")
+    ok(won["mostly_calm", "2"] >= 90, "what is better while no other work is there wins where that is mostly so")
+    ok(won["mostly_busy", "0"] >= 95, "but not where it is so for a tenth of the time")
 
 
 def main(folder: Path) -> None:
@@ -67,14 +70,18 @@ def main(folder: Path) -> None:
         equal("y[2999] is 0x40e00000 instead of" in wrong["spoilt"], True, "the one wrong result is named")
     equal(said["ties"][-1][1], "close", "what is 2 % faster than the cost model's choice takes its place")
     equal(said["kept"][-1][1], "usual", "but not that of what was measured before")
-    equal(said["kept"][1][1:], ["close", "975.0", "6"], "which six rounds tell")
+    equal([line[1:] for line in said["kept"][1:3]], [["close", "975.0", "20"], ["near", "990.0", "6"]],
+          "what gains half of what is asked has a duel, of what gains less six rounds tell")
     equal(next(line[1] for line in said["chance"] if line[0] == "winner"), "usual", "who was fast by chance loses")
     equal(next(line[1] for line in said["noisy"] if line[0] == "winner"), "unlucky",
           "where times vary, nobody goes early")
     every = 29    # points of a long call: 1e8 operations, of which 4e6 are computed
-    counts = [N * 3 * 6, sum((N - fill + every - 1) // every for fill in range(3))]
-    equal(int(next(line[1] for line in said["noisy"] if line[0] == "points")), sum(counts),
+    counts = [N * 3 * 7, sum((N - fill + every - 1) // every for fill in range(3))]
+    equal(int(next(line[1] for line in said["large"] if line[0] == "points")), sum(counts),
           "of a long call the reference computes some points")
+    large, small = next(map(int, line[1:]) for line in said["large"] if line[0] == "moves")
+    ok(small >= large + 25, "operands lie elsewhere in every round and turn, but for large ones") or \
+        note(f"{large} {small}")
     equal(run("time", "1")["gaining"][-1][1], "fast", "one round is enough to choose who fights a duel")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A challenger against what is used, in whole calls: the sequential test of autotune/duel.h, whose turns are two
+"""A challenger against what is used, in whole calls: a sequential test as that of autotune/duel.h. Its turns are two
 processes, one right after the other. Each has its memory elsewhere, so what the lie of it brings does not decide."""
 from __future__ import annotations
 

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "calm.h"
+
+#include "clock.h"
+
+enum { LOOPS = 3, PATIENCE = 2500 /* samples of the clock: half a second */ };
+#define NEAR 1.1 /* of the usual time, and its inverse */
+
+/* The least of some loops. */
+static double probe(void)
+{
+    double least = 0;
+    for (int i = 0; i < LOOPS; ++i) {
+        const double begin = tc_clock_begin();
+        tc_clock_used.known();
+        const double took = tc_clock_end(begin);
+        if (i == 0 || took < least)
+            least = took;
+    }
+    return least;
+}
+
+static double usual(const tc_calm *calm)
+{
+    double sorted[TC_CALM_KEPT];
+    const int count = calm->count < TC_CALM_KEPT ? (int)calm->count : TC_CALM_KEPT;
+    for (int i = 0; i < count; ++i) {
+        int at = i;
+        for (; at > 0 && sorted[at - 1] > calm->times[i]; --at)
+            sorted[at] = sorted[at - 1];
+        sorted[at] = calm->times[i];
+    }
+    return sorted[count / 4];
+}
+
+void tc_calm_begin(tc_calm *calm)
+{
+    calm->patience = PATIENCE * tc_clock_used.sample;
+}
+
+void tc_calm_wait(tc_calm *calm, double apart)
+{
+    if (!tc_clock_used.known)
+        return;
+    double took = probe(), passed = LOOPS * took;
+    calm->times[calm->count++ % TC_CALM_KEPT] = took;
+    const double wanted = usual(calm);
+    while (passed < apart || (calm->patience > 0 && (took > wanted * NEAR || took * NEAR < wanted))) {
+        if (passed >= apart)
+            calm->patience -= LOOPS * took;
+        took = probe();
+        passed += LOOPS * took;
+    }
+}
