@@ -15,10 +15,10 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, Log, comparison, device, library, make_weights, sanitizer
+from cases import EXAMPLES, OWN, Case
+from run import ROOT, Log, comparison, device, library, sanitizer
 
 sys.path.insert(0, str(ROOT / "generator"))
 from tensor_compile.compile import cuda_target, lock as locks, record, tune_cuda, tune_model
@@ -27,22 +27,8 @@ from tensor_compile.compile.lock import Entry
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.library_products import algorithm
 
-EXAMPLES, OWN = ROOT / "examples", ROOT / "bench/cuda/models"
 ROUNDS = 4
 tune_cuda.MOST = 1   # of our shapes the first alone
-
-
-@dataclass(frozen=True)
-class Case:
-    """words: before the calls, which are those of compare.c."""
-
-    name: str
-    model: str
-    source: Path
-    weights: tuple[Path | str, ...]
-    options: tuple[str, ...]
-    words: tuple[str, ...]
-    calls: tuple[str, ...]
 
 
 def cases() -> list[Case]:
@@ -68,9 +54,7 @@ class Model:
         self.case, self.cc, self.compare, self.log = case, cc, compare, log
         self.work = work / case.name
         self.work.mkdir(exist_ok=True)
-        make_weights(self.work / "weights.safetensors", cc, *case.weights)
-        self.options = (f'-DWEIGHTS="{self.work}/weights.safetensors"', *case.options, "--target", "cuda",
-                        "--target-file", "cuda-sm90", "--precision", "bf16", "--cuda-libraries", "auto")
+        self.options = (*case.prepare(self.work, cc), "--cuda-libraries", "auto")
         self.ours = self.build("ours")
 
     def build(self, name: str) -> Path:

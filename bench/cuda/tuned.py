@@ -12,37 +12,22 @@ import subprocess
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, TOOL, Log, comparison, device, library, make_weights, sanitizer
+from cases import EXAMPLES, OWN, Case
+from run import TOOL, Log, comparison, device, library, sanitizer
 
-EXAMPLES, OWN = ROOT / "examples", ROOT / "bench/cuda/models"
 TURNS, SEARCHES = 3, 4
-
-
-@dataclass(frozen=True)
-class Case:
-    """budget: seconds of tune; words: before the call, as compare.c has them."""
-
-    name: str
-    model: str
-    source: Path
-    weights: tuple[Path | str, ...]
-    options: tuple[str, ...]
-    words: tuple[str, ...]
-    call: str
-    budget: int
 
 
 def cases() -> list[Case]:
     llama = ("-DLAYERS=1", "-DVOCABULARY=4000")
     return [
         Case("llama", "llama", OWN / "llama.c", (OWN / "make_weights.c", "-DLLAMA", *llama),
-             (*llama, "--specialize", "past=512"), ("--below", "ids=4000"), "llama,past=512", 45),
+             (*llama, "--specialize", "past=512"), ("--below", "ids=4000"), ("llama,past=512",), 45),
         Case("bert", "minilm", EXAMPLES / "minilm/model.c", (OWN / "make_weights.c", "-DBERT"),
              ("-DLAYERS=12", "-DHIDDEN=768", "-DHEADS=12", "--specialize", "batch=1", "--specialize", "seq=128"),
-             ("--below", "ids=30522"), "minilm,batch=1,seq=128", 75),
+             ("--below", "ids=30522"), ("minilm,batch=1,seq=128",), 75),
     ]
 
 
@@ -62,9 +47,7 @@ def searched(case: Case, folder: Path, log: Log) -> bool:
 def tuned(case: Case, work: Path, cc: str, compare: Path, log: Log) -> bool:
     folder = work / case.name
     folder.mkdir()
-    make_weights(folder / "weights.safetensors", cc, *case.weights)
-    options = (f'-DWEIGHTS="{folder}/weights.safetensors"', *case.options, "--target", "cuda", "--target-file",
-               "cuda-sm90", "--precision", "bf16", "--lock", folder / "lock")
+    options = (*case.prepare(folder, cc), "--lock", folder / "lock")
     begun = time.time()
     before = library(case.source, folder, folder / "before", cc, *options)
     log.say(f"\n{case.name}: built in {time.time() - begun:.0f} s")
@@ -80,12 +63,14 @@ def tuned(case: Case, work: Path, cc: str, compare: Path, log: Log) -> bool:
     for turn in range(TURNS):
         for what, words in (("the cost model's shapes", (frozen, before)), ("the lock's", (before, frozen))):
             done = subprocess.run(list(map(str, [compare, *words, case.model, "--tolerance", "0.05", "--repeat", "20",
-                                                 *case.words, case.call])), capture_output=True, text=True, check=False)
+                                                 *case.words, *case.calls])), capture_output=True, text=True,
+                                  check=False)
             good &= done.returncode == 0 and "OTHER" not in done.stdout
             lines = [line for line in (done.stdout + done.stderr).splitlines() if turn == 0 or "recorded" in line]
             log.say(f"{what}, exit {done.returncode}\n  " + "\n  ".join(lines))
     done = subprocess.run([*sanitizer("memcheck"), *map(str, [compare, frozen, frozen, case.model, *case.words,
-                                                              case.call])], capture_output=True, text=True, check=False)
+                                                              *case.calls])], capture_output=True, text=True,
+                          check=False)
     said = [line.replace("=", "").strip() for line in done.stdout.splitlines() if "SUMMARY" in line]
     log.say(f"the lock's under memcheck: exit {done.returncode}, {'; '.join(said)}")
     return good and done.returncode == 0
