@@ -39,6 +39,8 @@ OPERANDS = 3          # registers beside the accumulators of one register of col
 STREAMS = 4           # panels side by side that the processor fetches ahead for one row, from memory
 STREAM = 0.012        # of the time of panels from memory, for each panel beyond
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
+PAIR = 32             # columns of two lines of results: a processor fetches them together
+LONE = 4              # cycles a line of results, where groups of columns part such pairs
 
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
@@ -270,6 +272,8 @@ class _Model:
             distance = 4 * size(access.inside[-1].b)
             if distance >= FAR and self.once < 32:
                 self.paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
+        elif schedule.packed_b:   # panels that were copied just now
+            self.paces = (64, 64, 10)
         # the part of the terms that a full tile computes: taps that lie in the padding are left out
         self.part = padding.computed(access, schedule.mr) if in_memory.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
@@ -362,10 +366,12 @@ class _Model:
         return total
 
     def stores(self, m: int) -> float:
-        """Rows that are stored in several groups of columns, of so many rows each that they left the cache between."""
-        rows = min(m, self.schedule.mc or m)
-        apart = self.n > self.schedule.nr and rows * _result_row(self.access) > self.target.l2 // 2
-        return APART * m * self.n / PANEL if apart else 0.0
+        """Rows that are stored in several groups of columns, of so many rows each that they left the cache between, or
+        in groups that end between two lines of a pair."""
+        rows, several = min(m, self.schedule.mc or m), self.n > self.schedule.nr
+        apart = several and rows * _result_row(self.access) > self.target.l2 // 2
+        lone = several and self.schedule.packed_b and self.schedule.nr % PAIR
+        return max(APART * apart, LONE * bool(lone)) * m * self.n / PANEL
 
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
