@@ -470,6 +470,7 @@ class _Emitter:
             "whole_rows": whole_rows,
             # the sum of a row comes with its copy, of the rows that lie in no padding
             "summed": run is not None and self.blocks.form.starts and whole_rows and not apart,
+            "between": run is not None and access.product.integer and whole_rows and not wide,
             "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside, "apart": apart,
             "row_bytes": str(access.elements),
             "row_taps": self.text(product(loop.extent for loop in taps)),
