@@ -10,7 +10,9 @@ from tap import done, note, ok
 
 # channels, height, width, window, stride, padding (low = high), dtype, scale
 CASES = [(16, 7, 9, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (96, 9, 8, (3, 3), (2, 2), (1, 1), "I8", 3e-3),
-         (80, 6, 5, (4, 2), (1, 2), (2, 0), "I8", 3e8)]
+         (80, 6, 5, (4, 2), (1, 2), (2, 0), "I8", 3e8), (192, 3, 6, (3, 3), (1, 1), (1, 1), "I8", 3e-3),
+         (32, 4, 5, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (128, 5, 4, (3, 3), (2, 1), (1, 1), "I8", 3e-3)]
+UNSHIFTED = 4   # from here on values have the zero 0: taps in the padding are left out
 HEAD = """#include <tensor_compile/model.h>
 TC_MODEL(m)
 {
@@ -29,14 +31,15 @@ with tempfile.TemporaryDirectory() as name:
                     f"b{i}": ("I32", [c], [rng.randrange(-9999, 9999) for _ in range(c)])}
         bias = f".bias = tc_weight(g, \"b{i}\"), " if i % 3 else ""
         text += f"""    tc_tensor x{i} = tc_permute(tc_input(g, "x{i}", TC_{dtype}, batch, {h}, {w}, {c}), 0, 3, 1, 2);
-    tc_output(g, "y{i}", tc_permute(tc_quantized_conv(.x = {{x{i}, 0.5f, 11}}, .w = tc_weight(g, "w{i}"),
-                                           .w_scale = tc_weight(g, "s{i}"), {bias}.scale = 0.5f, .zero = {3 * i},
+    tc_output(g, "y{i}", tc_permute(tc_quantized_conv(.x = {{x{i}, 0.5f, {11 if i < UNSHIFTED else 0}}},
+                                           .w = tc_weight(g, "w{i}"), .w_scale = tc_weight(g, "s{i}"),
+                                           {bias}.scale = 0.5f, .zero = {3 * i},
                                            .floats = true, .stride = {{{sy}, {sx}}}, .low = {{{py}, {px}}},
                                            .high = {{{py}, {px}}}, .groups = {c}), 0, 2, 3, 1));
 """
     (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
     st.write(folder / "w.safetensors", tensors)
-    called = run("check", folder / "m.c", "--isa", "avx2,avx512_vnni", "--dims", "batch=3")
+    called = run("check", folder / "m.c", "--isa", "avx2,avx512_vnni", "--dims", "batch=3", "--threads", 4)
     bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
     if not ok(bits and all(x.endswith(": equal") or "skipped" in x for x in bits),
               "windows of bytes have the bits of the interpreter"):

@@ -6,6 +6,10 @@ With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of
 in. AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of a column, and of a last row that has no
 other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one
 factor a channel (quantized.py).
+
+A team shares the rows of 64 channels, a line of memory, then those of the next: late layers have many channels and
+fewer rows than threads, and what is made of the weights before the first row is made once a thread. Where channels are
+no multiple of 64 neighbours would write to the same lines, so threads share rows alone.
 """
 from __future__ import annotations
 
@@ -13,7 +17,7 @@ from typing import Callable
 
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import LoopNestKernel, Store
-from ..loops.scalar_ir import Buffer, Load, Reduction, Scalar
+from ..loops.scalar_ir import Buffer, Const, Load, Reduction, Scalar
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const, product, sym
 from .halves import is_of
@@ -69,13 +73,17 @@ def byte_window(kernel: LoopNestKernel) -> ByteWindow | None:
         if bias is None:
             return None
         total = total.args[0]
-    if not isinstance(total, Reduction) or total.op != "dot" or total.dtype != "i32" or total.valid \
+    if not isinstance(total, Reduction) or total.op != "dot" or total.dtype != "i32" \
             or len(total.vars) != 2 or total.order not in ("seq", "free"):
         return None
     image, weights = (_byte(factor) for factor in total.value.children)
     if image is None or weights is None or weights.dtype != "i8" or weights.valid \
             or buffers[weights.buffer].kind != "packed":
         return None
+    if total.valid:     # terms that are left out are zeros
+        if image.valid:
+            return None
+        image = Load(image.buffer, image.dtype, image.index, total.valid, Const(image.dtype, 0))
     made = ByteWindow(store, zero, scale, bias, image, weights, *total.vars, x, lane,
                       _step(image, x, total, buffers))
     return made if _fits(made, buffers) else None
@@ -178,7 +186,8 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
                   "base": text(address.substitute(first | {w.tap_y: const(r)}))} for r in range(rows)],
         "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
         "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
-        "channels": text(extent(w.lane)), "most": f"{MOST_FACTOR}f", **form})
+        "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0,
+        "most": f"{MOST_FACTOR}f", **form})
 
 
 def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int], str]) -> dict[str, object]:
