@@ -62,6 +62,19 @@ with tempfile.TemporaryDirectory() as name:
         ok(re.search(rf"^{layer}\w* .* dB ", checked.stdout, re.M), f"the report has {layer}")
     note(checked.stdout)
 
+    made = run("quantize", folder / "mixed.c", "--data", folder / "data.safetensors", "-o", folder / "u8",
+               "--no-compare", "--interpret", "--activations", "u8")
+    unsigned = (folder / "u8" / "model.c").read_text(encoding="utf-8") if made.returncode == 0 else ""
+    ok("TC_U8" in unsigned and "TC_I8" not in unsigned, "values are u8 where that is asked")
+    zeros = [[int(z) for z in re.findall(r"tc_full\(g, (-?\d+), TC_[IU]8\)", written)] for written in (text, unsigned)]
+    equal([z + 128 for z in zeros[0]], zeros[1], "and every zero is 128 more")
+    errors = [dict(re.findall(r"^(\w+) +([0-9.]+) dB", run(
+        "check", folder / kind / "model.c", "--float", folder / "mixed.c", "--inputs", folder / "data.safetensors",
+        "--least", "22", "--interpret").stdout, re.M)) for kind in ("int8", "u8")]
+    ok(len(errors[0]) > 8 and errors[0].keys() == errors[1].keys()
+       and all(abs(float(d) - float(errors[1][layer])) < 1 for layer, d in errors[0].items()), "as near to the floats")
+    note(errors)
+
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "row.c").write_text(ROW, encoding="utf-8")

@@ -49,6 +49,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "99.99)")
     group.add_argument("--per-tensor", action="store_true",
                        help="one scale for all weights of a layer (default: one an output channel)")
+    group.add_argument("--activations", choices=("i8", "u8"), default="i8",
+                       help="the dtype of values: i8, or u8, which x86-64 multiplies by weights without a sum of each "
+                            "row (default: i8)")
     group.add_argument("--rescale", choices=("floats", "integers"), default="floats",
                        help="how sums are brought to the scale of a result: by a multiplication in f32, rounded to "
                             "even as ONNX "
@@ -85,7 +88,7 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--target does not go with quantize, which runs the model on this processor")
     request = quantize_model.Request(
         tuple(args.data), args.folder, args.observer, args.percentile, not args.per_tensor,
-        args.rescale == "floats", tuple(args.float),
+        args.rescale == "floats", args.activations, tuple(args.float),
         args.function, args.force, os.path.abspath(args.report) if args.report else "", args.dims,
         arguments.mapping(args.map), args.samples, args.threads, not args.no_compare,
         args.interpret)

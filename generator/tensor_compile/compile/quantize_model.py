@@ -36,8 +36,8 @@ from .samples import Samples
 class Request:
     """data: safetensors files of inputs; out: the folder for model.c and model.safetensors. observer: minmax or
     percentile; percentile: of the elements of a value that its integers reach. kept_float: names, or patterns of names,
-    of products that stay floats. names: the model's name of an input -> the files'. most: how many samples are looked
-    at, 0 for all."""
+    of products that stay floats. activations: i8 or u8, the dtype of values. names: the model's name of an input -> the
+    files'. most: how many samples are looked at, 0 for all."""
 
     data: tuple[str, ...]
     out: str
@@ -45,6 +45,7 @@ class Request:
     percentile: float = 100.0
     per_channel: bool = True
     in_floats: bool = True
+    activations: str = "i8"
     kept_float: tuple[str, ...] = ()
     function: str = ""
     force: bool = False
@@ -161,7 +162,7 @@ def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Pa
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     ranges = _ranges(request, float_model, found, samples, cache, folder, progress)
     percent = request.percentile if request.observer == "percentile" else 100.0
-    scales = {v: observe.scale_of(*r.without_outliers(percent)) for v, r in ranges.items()}
+    scales = {v: observe.scale_of(*r.without_outliers(percent), request.activations) for v, r in ranges.items()}
     stored = weights.Constants(float_model.function, found)
     written = source.write(float_model.module, float_model.function, found, scales, stored, request.per_channel,
                            request.in_floats, shown, float_model.states)

@@ -116,16 +116,25 @@ def _end(bins: Sequence[int], ordered: Sequence[int], spare: float, upward: bool
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Integers q of 8 bits with a sign stand for (q - zero) * scale; the scale is a number of f32."""
+    """Integers q of 8 bits stand for (q - zero) * scale; the scale is a number of f32. dtype: i8 or u8."""
 
     scale: float
     zero: int
+    dtype: str = "i8"
+
+    @property
+    def lowest(self) -> int:
+        return -128 if self.dtype == "i8" else 0
+
+    def limited(self, q: int) -> int:
+        """The nearest of the integers."""
+        return max(self.lowest, min(self.lowest + 255, q))
 
 
-def scale_of(low: float, high: float) -> Scale:
+def scale_of(low: float, high: float, dtype: str) -> Scale:
     """The finest scale by which low, high and 0 are integers; 0 is one exactly."""
     low, high = min(low, 0.0), max(high, 0.0)
     step = max((high - low) / 255, 2.0 ** -100)   # of what is always 0 any scale is right
     scale: float = struct.unpack("<f", struct.pack("<f", step if low < high else 1.0))[0]
-    zero = round(-128 - low / scale)
-    return Scale(scale, max(-128, min(127, zero)))
+    of = Scale(scale, 0, dtype)
+    return replace(of, zero=of.limited(round(of.lowest - low / scale)))

@@ -149,7 +149,9 @@ class _Source:
 
     def _table(self, layer: Layer) -> str:
         table = self.stored.table(layer, self.scales, self.scales[layer.result])
-        return f"tc_gather({self._weight(table)}, tc_add(tc_cast({self.integers[layer.inputs[0]]}, TC_I32), 128), 0)"
+        index, lowest = f"tc_cast({self.integers[layer.inputs[0]]}, TC_I32)", self.scales[layer.inputs[0]].lowest
+        index = f"tc_add({index}, {-lowest})" if lowest else index
+        return f"tc_gather({self._weight(table)}, {index}, 0)"
 
     def _concat(self, layer: Layer) -> str:
         mine = self.scales[layer.result]
@@ -162,7 +164,7 @@ class _Source:
         if node.op == "pad":
             filled = primitives.scalar_of(node.operands[1])
             s = self.scales[x]
-            q = max(-128, min(127, round(float(filled or 0) / s.scale) + s.zero))
+            q = s.limited(round(float(filled or 0) / s.scale) + s.zero)
             return self.writer.padded(node, f"{self.integers[x]}", str(q))
         on_integers = primitives.Writer(self.program.dims, lambda v: f"{self.integers[v]}")
         text = on_integers.statement(node)
@@ -172,12 +174,12 @@ class _Source:
     def _entry(self, layer: Layer) -> str:
         s = self.scales[layer.result]
         return f"tc_quantize({self.float(layer.result)}, tc_full(g, {_number(s.scale)}, TC_F32), " \
-               f"tc_full(g, {s.zero}, TC_I8))"
+               f"tc_full(g, {s.zero}, {primitives.dtype_name(s.dtype)}))"
 
     def dequantized(self, value: Value) -> str:
         s = self.scales[value]
         return f"tc_dequantize({self.integers[value]}, tc_full(g, {_number(s.scale)}, TC_F32), " \
-               f"tc_full(g, {s.zero}, TC_I8))"
+               f"tc_full(g, {s.zero}, {primitives.dtype_name(s.dtype)}))"
 
     # -- all of it -----------------------------------------------------------------------------------------------------
     def write(self, shown: str) -> Program:
@@ -213,7 +215,7 @@ class _Source:
         value = Value(node)
         layer = self.found.layers.get(value)
         if layer is not None and layer.kind != "entry":
-            self.integers[value] = self._say(self.layer(layer), value, layer.name, "i8")
+            self.integers[value] = self._say(self.layer(layer), value, layer.name, self.scales[value].dtype)
         values = [Value(node, i) for i in range(len(node.types))]
         if node.op != "parameter" and any(v in self.needed for v in values):
             if layer is not None and layer.kind != "entry":
@@ -222,7 +224,7 @@ class _Source:
                 self.plain(node)
         for v in values:
             if (entry := self.found.layers.get(v)) is not None and entry.kind == "entry":
-                self.integers[v] = self._say(self._entry(entry), v, entry.name, "i8")
+                self.integers[v] = self._say(self._entry(entry), v, entry.name, self.scales[v].dtype)
 
     def plain(self, node: Node) -> None:
         """As it is in the float model."""

@@ -105,17 +105,18 @@ class Constants:
         return names
 
     def table(self, layer: Layer, scales: Mapping[Value, Scale], scale: Scale) -> str:
-        """The result's integers for every integer of its operand, from -128 on."""
+        """The result's integers for every integer of its operand, from the lowest on."""
         root, into = scales[layer.inputs[0]], scale
         every = Value(self.builder.make("iota", (), {"axis": 0}, (TensorType("i32", (wrap(256),)),)))
-        x = self._op("mul", self._op("sub", self._op("cast", every, dtype="f32"), 128.0 + root.zero), root.scale)
+        x = self._op("sub", self._op("cast", every, dtype="f32"), float(root.zero - root.lowest))
+        x = self._op("mul", x, root.scale)
         values = Values({layer.inputs[0]: x})
         for node in layer.steps:
             operands = [values[v] if v in values else self._stretched_number(v) for v in node.operands]
             made = self.builder.make(node.op, operands, node.attrs)
             values[Value(node)] = Value(made)
         y = self._op("add", self._op("div", values[layer.result], into.scale), float(into.zero))
-        return self._keep(f"{layer.name}.table", self._rounded(y, -128, 127, "i8"))
+        return self._keep(f"{layer.name}.table", self._rounded(y, into.lowest, into.lowest + 255, into.dtype))
 
     def _stretched_number(self, value: Value) -> Value:
         """A number that every element of a constant is, 256 times."""
