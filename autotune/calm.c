@@ -3,7 +3,7 @@
 
 #include "clock.h"
 
-enum { LOOPS = 3, PATIENCE = 2500 /* samples of the clock: half a second */ };
+enum { LOOPS = 3, PATIENCE = 2000 /* samples of the clock: 0.4 seconds */ };
 #define NEAR 1.1 /* of the usual time, and its inverse */
 
 /* The least of some loops. */
@@ -38,14 +38,14 @@ void tc_calm_begin(tc_calm *calm)
     calm->patience = PATIENCE * tc_clock_used.sample;
 }
 
-void tc_calm_wait(tc_calm *calm, double apart)
+void tc_calm_wait(tc_calm *calm, double apart, double later)
 {
     if (!tc_clock_used.known)
         return;
     double took = probe(), passed = LOOPS * took;
     calm->times[calm->count++ % TC_CALM_KEPT] = took;
-    const double wanted = usual(calm);
-    while (passed < apart || (calm->patience > 0 && (took > wanted * NEAR || took * NEAR < wanted))) {
+    const double left = later * PATIENCE * tc_clock_used.sample, wanted = usual(calm);
+    while (passed < apart || (calm->patience > left && (took > wanted * NEAR || took * NEAR < wanted))) {
         if (passed >= apart)
             calm->patience -= LOOPS * took;
         took = probe();

@@ -23,8 +23,8 @@ typedef struct {
 /* A case begins. A tc_calm is zero before the first. */
 void tc_calm_begin(tc_calm *calm);
 
-/* At least `apart` passes, and more until the loop takes its usual time or patience ends. Nothing where the clock has no
- * loop. */
-void tc_calm_wait(tc_calm *calm, double apart);
+/* At least `apart` passes, and more until the loop takes its usual time or patience ends, but for the part `later` of
+ * it. Nothing where the clock has no loop. */
+void tc_calm_wait(tc_calm *calm, double apart, double later);
 
 #endif

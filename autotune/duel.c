@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "duel.h"
 
-enum { GIVEN = 2, TAKEN = 3 }; /* points of a turn */
+enum { GIVEN = 2, TAKEN = 3 /* points of a turn */, FEW = 12 /* turns whose median tells little */ };
 
 int tc_duel_open(const tc_duel *duel)
 {
@@ -16,6 +16,11 @@ int tc_duel_won(const tc_duel *duel)
 double tc_duel_half(double worth)
 {
     return (1 + worth) / 2;
+}
+
+double tc_duel_ratio(const tc_duel *duel)
+{
+    return duel->ratios[duel->turns / 2];
 }
 
 int tc_duel_better(const tc_duel *duel, double worth)
@@ -45,9 +50,7 @@ void tc_duel_turn(tc_duel *duel, double challenger, double incumbent, double aga
     ++duel->turns;
     if (open)
         duel->points += challenger < tc_duel_half(worth) * least ? GIVEN : -TAKEN;
-}
-
-double tc_duel_ratio(const tc_duel *duel)
-{
-    return duel->ratios[duel->turns / 2];
+    if (open && duel->turns > FEW && duel->points < TC_DUEL_WON &&
+        tc_duel_ratio(duel) > (worth + tc_duel_half(worth)) / 2)
+        duel->points = TC_DUEL_LOST;
 }

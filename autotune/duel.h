@@ -5,7 +5,8 @@
  * where it is faster than both of the incumbent's times, by half of what is asked. Of equal candidates it is the fastest
  * of three in one turn of three, however large the noise is. A turn gives 2 points, another one takes 3: the logarithms
  * of 0.75 / 0.4 and 0.25 / 0.6, as 2 to 3. With 22 points the challenger has won, with -14 it has lost, and after 60 turns
- * what is still open is lost. What has won is better where the median of its ratios is all that is asked.
+ * what is still open is lost, after 12 also what does not show three quarters of what is asked in the median of its
+ * ratios. What has won is better where that median is all that is asked.
  *
  * A challenger to which 30 % of the turns fall by chance wins one duel in 120,000, with a third of them one in 27,000,
  * with half of them one in 54. With three turns of four it wins 94 duels of 100, with nine of ten all.

@@ -12,7 +12,7 @@
 enum { MOST_PARAMS = 32, FINALISTS = 3, SAMPLES = 3 /* of each in a turn of a duel, of which the least counts */ };
 #define PLACES 1024      /* where a buffer may begin, in lines of a cache: 16 pages */
 #define WORTH_EXACT 0.99 /* of the incumbent's count, where equal calls count equally */
-#define APART 100        /* samples between two turns of a duel: 20 ms, so that eleven are no single moment */
+#define APART 100        /* samples from one turn of a duel to the next: 20 ms, so that eleven are no single moment */
 #define LARGE (1 << 20)  /* bytes of an operand that stays where it is: filling it again would take long */
 
 /* The mean of some calls; negative where the counter began anew. */
@@ -102,7 +102,7 @@ static int turns(const tc_case *a_case, tc_timing *timings, long *calls, int rou
         ready = take(a_case, buffers, round);
         if (!ready)
             break;
-        tc_calm_wait(calm, 0);
+        tc_calm_wait(calm, 0, 0.5);
         round_of(a_case, timings, buffers, calls, round);
         if (tc_clock_used.exact)
             continue;
@@ -139,14 +139,17 @@ static int duels(const tc_case *a_case, tc_timing *timings, tc_duel *fought, con
     const int incumbent = a_case->incumbent, count = a_case->candidate_count;
     void *buffers[MOST_PARAMS] = {0};
     int open = 1, ready = 1;
+    double spent = 0; /* by the last turn */
     for (int place = 1; open; ++place) {
         double again = 0;
         open = 0;
         ready = take(a_case, buffers, place);
         if (!ready)
             break;
-        tc_calm_wait(calm, place > 1 ? APART * tc_clock_used.sample : 0);
+        tc_calm_wait(calm, place > 1 ? APART * tc_clock_used.sample - spent : 0, 0);
+        const double begin = tc_clock_begin();
         turn(a_case, timings, buffers, calls, place, &again);
+        spent = tc_clock_end(begin);
         give(a_case, buffers, LARGE);
         for (int c = 0; c < count; ++c) {
             tc_timing *const timing = &timings[c];

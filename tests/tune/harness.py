@@ -40,7 +40,7 @@ def noisy(program: Path) -> None:
     ok(won["gain_loaded", "2"] >= 85, "and on a loaded machine")
     ok(won["more_loaded", "2"] >= 97, "5 % are found there")
     ok(won["bad_loaded", "0"] == 0, "a bad choice of an earlier run is mended")
-    ok(won["mostly_calm", "2"] >= 90, "what is better while no other work is there wins where that is mostly so")
+    ok(won["mostly_calm", "2"] >= 80, "what is better while no other work is there wins where that is mostly so")
     ok(won["mostly_busy", "0"] >= 95, "but not where it is so for a tenth of the time")
 
 

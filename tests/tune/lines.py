@@ -88,6 +88,9 @@ def unplanned(options: Options, of: tune_model.Planned) -> None:
     search = tune_model._Search(options, request, tune_model.Clock(60.0), print, formed=40.0)
     kind = tune_lines.Kind("fusions", [Decision("key", "fused", ("stored",))], None)
     equal((search.kind(of, kind, 0.5, False), search.waiting), (False, True), "what would not end in time waits")
+    late = tune_model.Clock(180.0, time.monotonic() - 177.9)
+    equal((late.over, tune_model.Clock(180.0).left() < 178.1), (True, True),
+          "a search ends early, whatever its last part is")
 
 
 def offered(options: Options, decision: Decision) -> None:

@@ -45,8 +45,6 @@ WORTH = 0.98     # of the time of the cost model's choice, below which another c
 WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
 CONFIRM = 0.06   # of the budget, kept for confirming what changed
 SETTLED = 6      # rounds of a kernel before its two choices fight again
-LATE = 2.0  # seconds at most that a search ends early, and the part of the budget: the lock is written
-LATE_PART = 0.03
 
 
 class Named(Protocol):
@@ -226,7 +224,7 @@ def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -
 
 @contextmanager
 def limited(seconds: float | None) -> Iterator[None]:
-    """Raises OutOfTime when the seconds have nearly passed; what was started by then ends at once."""
+    """Raises OutOfTime when the seconds have passed; what was started by then ends at once."""
     if seconds is None:
         yield
         return
@@ -235,7 +233,7 @@ def limited(seconds: float | None) -> Iterator[None]:
         children.end()
         raise OutOfTime
     before = signal.signal(signal.SIGALRM, end)
-    signal.setitimer(signal.ITIMER_REAL, max(seconds - min(LATE, LATE_PART * seconds), 0.001))
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, 0.001))
     try:
         yield
     finally:

@@ -34,6 +34,7 @@ FORMS, LINES = 1 / 3, 1 / 4    # of what is left of the time, that they may take
 SPLITS = 1 / 5                 # what splits have at least
 WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
+EARLY, EARLY_PART = 2.0, 0.03   # seconds at most that a search ends early, and part of its budget: processes end, too
 TRIALS = 2     # times what forms take, two builds that are timed: what decisions take at least, which are proved, too
 
 Say = Callable[[str], None]
@@ -61,7 +62,9 @@ class Clock:
 
     def left(self, part: float = 1.0) -> float | None:
         """A part of what is left."""
-        return None if self.budget is None else part * (self.budget - (time.monotonic() - self.begun))
+        if self.budget is None:
+            return None
+        return part * (self.budget - min(EARLY, EARLY_PART * self.budget) - (time.monotonic() - self.begun))
 
     @property
     def over(self) -> bool:
