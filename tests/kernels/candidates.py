@@ -132,6 +132,11 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             own = schedules(tile, target)[0]
             if table.refusal(masked, own) is None:
                 out.append(Case("a causal mask", masked, {}, (own,), own))
+        if tile.dtype == "f32" and (everything or i % 6 == 3 or tile.columns == 64):   # the next terms are fetched
+            lines = matmul(4 * tile.rows + 1, tile.columns, 100, 0, bias=False)
+            ahead = replace(schedules(tile, target)[2], kc=32, mc=2 * tile.rows, prefetch=True)
+            if table.refusal(lines, ahead) is None:
+                out.append(Case("blocks of terms that are fetched", lines, {}, (ahead,), ahead))
         if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
             edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)
             copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)

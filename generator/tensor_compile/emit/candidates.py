@@ -31,6 +31,7 @@ BLOCK_COLUMNS = 512
 NEAR_PANELS = 1 << 16  # bytes of all panels of tiles up to which a block is one tile of rows
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
 SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
+FETCHED_ROWS = 4      # tiles of rows that fetch the next terms; fewer would not fetch all of them
 BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahead
 EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
@@ -154,6 +155,15 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
                 yield replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
             if kc or a:
                 yield replace(plain, kc=kc, mc=mc, nc=nc, packed_a=a, packed_b=b)
+            if kc and not (a or b) and _far_terms(access, tile, target):
+                # two blocks at a time: the one that comes next is fetched
+                yield replace(plain, kc=max(64, kc // 2), mc=mc, nc=nc, prefetch=True)
+
+
+def _far_terms(access: Access, tile: Candidate, target: Target) -> bool:
+    """Terms come from behind the second cache, and there are tiles that fetch the next ones meanwhile."""
+    return _second_bytes(access, 4) > target.l2 > 0 and in_memory.whole_lines(access, tile.columns) \
+        and size(access.rows) >= FETCHED_ROWS * tile.rows and instruction_set(tile.isa).lanes > 1
 
 
 def _near_rows(access: Access, tile: Candidate, target: Target) -> int:

@@ -155,6 +155,18 @@ def skips_padding(access: Access, schedule: Schedule) -> bool:
         access.border_inner or stands_alone(access, schedule) and not schedule.packed_a)
 
 
+def later_terms(access: Access, schedule: Schedule) -> bool:
+    """What is fetched meanwhile is the next block of terms, of the same columns."""
+    return schedule.prefetch and schedule.kc > 0 and not schedule.packed_b and whole_lines(access, schedule.nr)
+
+
+def whole_lines(access: Access, columns: int) -> bool:
+    """b lies in memory as one piece, a term behind the other, and one group of so many columns has all of it."""
+    (*outer, inner), width = access.inside, access.columns
+    return access.in_place and not outer and width.is_const and width.value <= columns and inner.b == width \
+        and inner.b.value % PANEL == 0
+
+
 def blocks(access: Access, schedule: Schedule) -> Blocks:
     return Blocks(access, schedule, tiles(access, schedule))
 
@@ -246,7 +258,8 @@ class _Emitter:
 
     def found(self, rows: int, columns: int) -> Micro:
         stepping = steps(self.access, self.schedule)
-        fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING and not stepping
+        fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING \
+            and (not stepping or later_terms(self.access, self.schedule))
         streams = stepping and streamed(self.access, self.schedule)
         return Micro(self.isa.name, rows, columns, stepping, fetches, self.blocks.form.library, streams)
 
@@ -345,7 +358,8 @@ class _Emitter:
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
             "b_offset_c": self.second_offset("(j + c)"),
             "b_step": self.text(self.b_step), "a_step": self.text(self.inner.a),
-            "row_offset": self.row("tc_min(r, count - 1)"), "fetches": schedule.prefetch and unit == PANEL,
+            "row_offset": self.row("tc_min(r, count - 1)"), "fetches_terms": later_terms(access, schedule),
+            "fetches": schedule.prefetch and unit == PANEL and not later_terms(access, schedule),
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
             "whole_columns": self.whole_columns, **self.straightness(four),

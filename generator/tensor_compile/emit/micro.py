@@ -27,7 +27,8 @@ NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to th
 class Micro:
     """rows x columns accumulators of a product (loops/products.py, its name). steps: where the terms of a
     row of a, or of a column of b, are not neighbours (panels'), their distances are arguments, too. fetches: panels of
-    later columns are fetched meanwhile. streams: later terms of its own columns are, as no tile reads them again."""
+    later columns, or a later block of terms, are fetched meanwhile. streams: later terms of its own columns are, as no
+    tile reads them again."""
 
     isa: str
     rows: int
@@ -123,7 +124,7 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
         "fetches": micro.fetches, "next_terms": NEXT_TERMS,
-        "to_first": (micro.fetches or micro.streams) and isa.lanes == PANEL,
+        "to_first": (micro.fetches and not micro.steps or micro.streams) and isa.lanes == PANEL,
         "panel": PANEL, "halves": halves, "names": kind.names, "loaded": kind.loaded, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms}).rstrip("\n")

@@ -20,12 +20,12 @@ class Schedule:
 
     packed_a: the rows of a block are copied to scratch first, where they lie side by side and padding is zeros.
     packed_b: so are the columns of b, nc at a time (0: nr), in panels. prefetch: panels of the next columns are fetched
-    meanwhile, and the next terms of its own to the first cache. epilogue: "registers", in the code of the tile, which
-    then is the kernel's own; "memory", behind a micro-kernel of the library, which leaves its accumulators in memory
-    (emit/micro.py). compact: what is left of the rows is computed by few tiles, as large as the full one or of one row
-    (emit/schedule_tiles.py). bands: a team shares the results as so many bands of rows, in each columns
-    outermost, so that what a thread takes are rectangles; 0: columns outermost, or blocks of mc rows where there are
-    any.
+    meanwhile, and the next terms of its own to the first cache; where b lies as one piece, the next block of terms.
+    epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a micro-kernel of
+    the library, which leaves its accumulators in memory (emit/micro.py). compact: what is left of the rows is computed
+    by few tiles, as large as the full one or of one row (emit/schedule_tiles.py). bands: a team shares the results as
+    so many bands of rows, in each columns outermost, so that what a thread takes are rectangles; 0: columns outermost,
+    or blocks of mc rows where there are any.
     """
 
     isa: str
