@@ -46,6 +46,30 @@ static TC_INLINE tcv_f32 tcv_div_by_f32(tcv_f32 x, float y)
 }
 #endif
 
+/* The same of `count` vectors in their places, four at most: x[i] / y[i]. */
+static TC_INLINE void tcv_divs_by_f32(tcv_f32 *x, const float *y, int count)
+{
+#if defined(TC_ISA_AVX512)
+    __m512i most = _mm512_setzero_si512();
+    __mmask16 all = 0;
+    tcq_divisor by[4];
+    for (int i = 0; i < count; ++i) {
+        by[i] = tcq_divisor_f32(y[i]); /* before the branch, so that it leaves a loop around this */
+        all |= by[i].all;
+        most = _mm512_max_epu32(most, tcq_above_f32(x[i].a));
+    }
+    if (__builtin_expect(all | _mm512_cmpgt_epu32_mask(most, _mm512_set1_epi32(TCQ_NEAR)), 0))
+        for (int i = 0; i < count; ++i)
+            x[i].a = tcq_div_by_f32(x[i].a, y[i]);
+    else
+        for (int i = 0; i < count; ++i)
+            x[i].a = tcq_quotient_f32(x[i].a, &by[i]);
+#else
+    for (int i = 0; i < count; ++i)
+        x[i] = tcv_div_by_f32(x[i], y[i]);
+#endif
+}
+
 /* maximum of a term and of those before it, in one operation: a NaN among the terms may be lost, and a zero has either
  * sign. */
 static TC_INLINE tcv_f32 tcv_larger_f32(tcv_f32 x, tcv_f32 most)

@@ -90,17 +90,30 @@ static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
  * rounded to nearest (Markstein, 1990), where nothing leaves the normal numbers: other lanes than zeros must be within
  * 2^-60 and 2^60. Such a q is x r plus x times what rounding took from r. */
 #define TCQ_DIV_BY
-static TC_INLINE tcq_f32 tcq_div_by_f32(tcq_f32 x, float y) {
+typedef struct {
+    float y, inverse, rest;
+    __mmask16 all; /* lanes that are divided for y's sake */
+} tcq_divisor;
+static TC_INLINE tcq_divisor tcq_divisor_f32(float y) {
     const float inverse = 1.0f / y, rest = __builtin_fmaf(-inverse, y, 1.0f) * inverse;
-    const __m512 by = _mm512_set1_ps(y), r = _mm512_set1_ps(inverse);
-    const __m512i bits = _mm512_castps_si512(x), above = _mm512_sub_epi32(bits, _mm512_set1_epi32(0x21800000));
-    const __mmask16 some = _mm512_test_epi32_mask(bits, bits);
-    const __mmask16 beyond = _mm512_mask_cmpgt_epu32_mask(some, above, _mm512_set1_epi32(0x3c000000));
-    const __mmask16 all = y >= 0x1p-60f && y <= 0x1p60f ? 0 : 0xffff;
-    if (__builtin_expect(beyond | all, 0))
-        return tcq_div_f32(x, by);
-    const __m512 q = _mm512_fmadd_ps(x, r, _mm512_mul_ps(x, _mm512_set1_ps(rest)));
-    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, by, x), r, q);
+    return (tcq_divisor){y, inverse, rest, y >= 0x1p-60f && y <= 0x1p60f ? 0 : 0xffff};
+}
+static TC_INLINE tcq_f32 tcq_quotient_f32(tcq_f32 x, const tcq_divisor *by) {
+    const __m512 r = _mm512_set1_ps(by->inverse), q = _mm512_fmadd_ps(x, r, _mm512_mul_ps(x, _mm512_set1_ps(by->rest)));
+    return _mm512_fmadd_ps(_mm512_fnmadd_ps(q, _mm512_set1_ps(by->y), x), r, q);
+}
+/* How far each lane's bits are above those of 2^-60; more than TCQ_NEAR where x is beyond, or a zero. */
+#define TCQ_NEAR 0x3c000000
+static TC_INLINE __m512i tcq_above_f32(tcq_f32 x) {
+    return _mm512_sub_epi32(_mm512_castps_si512(x), _mm512_set1_epi32(0x21800000));
+}
+static TC_INLINE tcq_f32 tcq_div_by_f32(tcq_f32 x, float y) {
+    const tcq_divisor by = tcq_divisor_f32(y);
+    const __mmask16 some = _mm512_test_epi32_mask(_mm512_castps_si512(x), _mm512_castps_si512(x));
+    const __mmask16 beyond = _mm512_mask_cmpgt_epu32_mask(some, tcq_above_f32(x), _mm512_set1_epi32(TCQ_NEAR));
+    if (__builtin_expect(beyond | by.all, 0))
+        return tcq_div_f32(x, _mm512_set1_ps(y));
+    return tcq_quotient_f32(x, &by);
 }
 static TC_INLINE tcq_f32 tcq_fma_f32(tcq_f32 x, tcq_f32 y, tcq_f32 z) {
     return _mm512_fmadd_ps(x, y, z);

@@ -48,17 +48,20 @@ def softmax(size: int, symbolic: bool, rows: int = 3) -> Case:
                 kernel("softmax", (r,), phases, (x, y), more + dims), sizes | known)
 
 
-def attention_softmax(size: int) -> Case:
-    """As attention has it: of many rows, some with a NaN, infinities or zeros of both signs; one of -inf becomes 0."""
-    r, v = loop("r", 40), loop("v", size)
-    x, y = buffer("x", "f32", (40, size), "input"), buffer("y", "f32", (40, size), "output")
+def attention_softmax(size: int, held: int = 0) -> Case:
+    """As attention has it: of many rows, some with a NaN, infinities or zeros of both signs; one of -inf becomes 0.
+    held: so many rows, in the memory of a tile, where the maxima of those that come next are found ahead."""
+    count = held or 40
+    r, v = loop("r", count), loop("v", size)
+    x, y = buffer("x", "f32", (count, size), "tile" if held else "input"), buffer("y", "f32", (count, size), "output")
     most = op("maximum", Local("m", "f32"), f32(-3.4028234663852886e38))
     e = op("exp", op("sub", load("x", sym(r), sym(v)), most))
     part = op("div", load("y", sym(r), sym(v)), op("maximum", Local("s", "f32"), f32(1.0)))
     phases = [Phase((v,), (RowReduce("m", "max", "free", load("x", sym(r), sym(v)), "f32"),)),
               Phase((v,), (RowReduce("s", "sum", "lanes", e, "f32"),), (Store("y", (sym(r), sym(v)), e),)),
               Phase((v,), (), (Store("y", (sym(r), sym(v)), part),))]
-    return Case(f"softmax of attention 40 x {size}", kernel("softmax", (r,), phases, (x, y), ()), extreme=True)
+    return Case(f"softmax of attention {count} x {size}{', in a tile' * (held > 0)}",
+                kernel("softmax", (r,), phases, (x, y), ()), extreme=True)
 
 
 def layer_norm(size: int, symbolic: bool) -> Case:
@@ -506,7 +509,8 @@ def all_cases() -> list[Case]:
     # rows side by side, and what is left of them
     out += [softmax(size, symbolic, rows) for rows in (16, 18, 19, -3, -18)
             for size, symbolic in ((40, False), (33, True))]
-    out += [softmax(4096, False, 16), *(attention_softmax(size) for size in (1, 3, 16, 33))]
+    out += [softmax(4096, False, 16), *(attention_softmax(size) for size in (1, 3, 16, 33)),
+            *(attention_softmax(size, 40) for size in (1, 3, 16, 33)), attention_softmax(4130, 16)]
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
     return out + pad() + windows() + depthwise() + depthwise_bytes() + columns() + siblings() + rows() + memory() \
         + elementwise() + in_order()

@@ -15,6 +15,9 @@ from tensor_compile.emit.kernels import emit_kernel
 for case in all_cases():
     if case.name.startswith("siblings"):
         equal(emit_kernel(case.kernel, "scalar").text.count("p0["), 1, f"{case.name}: one load of an element")
+for case in all_cases():
+    if case.name.endswith(", in a tile"):
+        equal("item + 1 < end" in emit_kernel(case.kernel, "avx512").text, True, f"{case.name}: maxima are found ahead")
 sanitize, everything = "--sanitize" in sys.argv, "--all" in sys.argv
 run_all(all_cases()[:: 16 if sanitize and not everything else 1], sanitize, everywhere=sanitize or everything)
 done()

@@ -463,6 +463,42 @@ static void check_divisor(void)
     tc_ok(same, "division by one number");
 }
 
+/* The same of several vectors by as many numbers: all near, or lanes and divisors that are not. */
+static void check_divisors(void)
+{
+    static const float odd[] = {0.0f, -0.0f, -1.0f, INFINITY, -INFINITY, NAN, 1e-40f, 0x1p-61f, 0x1p-60f,
+                                0x1p60f, 0x1.000002p60f, 3e38f};
+    enum { ODD = sizeof odd / sizeof *odd };
+    uint32_t seed = 7;
+    int same = 1;
+    for (int i = 0; i < 40000; ++i) {
+        float from[4][16], by[4];
+        for (int l = 0; l < 64; ++l) {
+            seed = seed * 1664525u + 1013904223u;
+            from[l / 16][l % 16] = (float)(seed >> 8) * 0x1p-24f;
+        }
+        for (int r = 0; r < 4; ++r) {
+            seed = seed * 1664525u + 1013904223u;
+            by[r] = 1.0f + (float)(seed >> 8) * 0x1p-12f;
+        }
+        if (i % 4 == 1)
+            from[i / 4 % 4][i / 16 % 16] = odd[i / 256 % ODD];
+        if (i % 16 == 2)
+            by[i / 16 % 4] = odd[i / 64 % ODD];
+        const int count = 1 + i / 7 % 4;
+        tcv_f32 x[4] = {tcv_load_f32(from[0]), tcv_load_f32(from[1]), tcv_load_f32(from[2]), tcv_load_f32(from[3])};
+        tcv_divs_by_f32(x, by, count);
+        for (int r = 0; r < count; ++r) {
+            tcv_store_f32(rf, x[r]);
+            for (int l = 0; l < 16; ++l) {
+                const volatile float above = from[r][l], below = by[r];
+                same &= same_f32(rf[l], above / below);
+            }
+        }
+    }
+    tc_ok(same, "division of four vectors");
+}
+
 /* exps of several vectors: all near, or one lane of one of them far from 0, -infinity or NaN. */
 static void check_exps(void)
 {
@@ -514,6 +550,7 @@ int main(int argc, char **argv)
     check_stream();
     check_exps();
     check_divisor();
+    check_divisors();
     check_narrow();
     check_halves(4099);
     check_reductions();

@@ -22,8 +22,9 @@ from ..records import dataclass
 from ..symbolic import product, Sym
 from .cuda_kernels import Emitter, decode, emitter, function, grid_loop, team
 from .frame import DEVICE
-from .loop_nest import emit_loop_nest as emit_scalar, row_reduces
+from .loop_nest import emit_loop_nest as emit_scalar
 from .reduction import BLOCK, OPERATION, POSITIONS, better, siblings, term
+from .row_sums import row_reduces
 from .scalar import C_TYPE, CValue, constant, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums

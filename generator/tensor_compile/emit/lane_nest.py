@@ -14,7 +14,8 @@ from ..loops.scalars import identity, own_expressions, walk
 from ..symbolic import Sym
 from .frame import PROCESSOR
 from .lanes import LANES, LanesEmitter, call_of
-from .loop_nest import LoopNestEmitter, row_reduces
+from .loop_nest import LoopNestEmitter
+from .row_sums import row_reduces
 from .scalar import CValue, constant, extent
 
 _NARROW = ("i8", "u8")

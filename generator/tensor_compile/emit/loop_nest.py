@@ -7,7 +7,8 @@ nest of one phase without reductions has no rows to keep together: its innermost
 elements, which are split over the team like rows.
 
 Where rows hold reductions, some neighbouring rows are walked side by side, so that their chains of dependent operations
-overlap; every row keeps its own order. row_sums.py says what stands around and in the loop of a reduction.
+overlap; every row keeps its own order. Maxima of the rows that come next are found meanwhile (ahead.py), where a tile
+holds the rows. row_sums.py says what stands around and in the loop of a reduction.
 """
 from __future__ import annotations
 
@@ -16,22 +17,22 @@ from typing import Sequence
 from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
-from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowReduce, RowSort, Store
+from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowSort, Store
 from ..loops.masks import spreads_nan
 from ..loops.plan import bytes_of
-from ..loops.scalar_ir import Apply, Buffer, Local, Scalar
-from ..loops.scalars import (Rewriter, bound as bound_in, domain_size, last, is_function, loads, point_number,
-                             rewritten, sorts_wide, symbols_of, walk)
+from ..loops.scalar_ir import Apply, Buffer, Scalar
+from ..loops.scalars import (bound as bound_in, domain_size, last, is_function, loads, point_number,
+                             sorts_wide, symbols_of, walk)
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const, divisor_of, product, sym
 from .frame import Frame, PROCESSOR
 from .identity import storage
 from .items import channels_of, is_few, next_item, piece_of, positions
 from .reduction import BLOCK, POSITIONS, siblings
-from .row_sums import exps_of_rows, RowSum, row_sum
+from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
 from .transpose import SIDE, Transposition, transposition
-from . import turns, window
+from . import ahead, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -100,6 +101,8 @@ class LoopNestEmitter:
             self.e.siblings |= siblings(phase.stores)
         self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1
         self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
+        self.maxima: list[RowSum] = []    # of the rows that come next, of each the same ones
+        self.found_ahead: list[RowSum] = []    # what the loops of this phase find beside
         self.cut = window.cut(kernel, self.isa) if self.vectors and type(self.e) is ScalarEmitter else None
         if self.cut is not None and not self.is_wide(kernel.phases[0]):
             self.cut = None
@@ -169,6 +172,8 @@ class LoopNestEmitter:
         if pieces is not None:
             loops.append((e.fresh("piece"), e.index(pieces)))
         e.lines += positions(loops, "begin")
+        if side > 1 and ahead.finds(kernel, side, self.isa):
+            self.first_maxima(kernel.rows[-1], f"{loops[-1][0]} * {side}")
         e.open(alone)
         if inner is not None and pieces is not None:
             piece = loops[-1][0]
@@ -256,7 +261,7 @@ class LoopNestEmitter:
                         f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
         def some(first: Expr, size: int) -> None:
-            self.phase([_copied(phase, parts.row, first + i, "") for i in range(size)], piece)
+            self.phase([copied(phase, parts.row, first + i, "") for i in range(size)], piece)
 
         before = not parts.alike
         behind = count > 1 and (before or parts.rest < width)
@@ -292,13 +297,18 @@ class LoopNestEmitter:
         e.lines.append(f"const tc_index {start} = {first};")
         if not (size.is_const and size.value < side):
             base = Sym(row.name, 0, last(row) - (side - 1))
+            following = Sym("next", 0, base.hi)
             e.names[base] = start
-            e.open((base,))
+            e.open((base, following))
             fetched = self.next_rows(row, start)
-            for phase in self.kernel.phases:
+            for number, phase in enumerate(self.kernel.phases):
+                if number == 0 and self.maxima:
+                    self.take_maxima(row, base, following)
+                    continue
                 if phase is self.kernel.phases[-1]:
                     self.fetches = fetched
-                self.phase([_copied(phase, row, sym(base) + i, f"_{i}") for i in range(side)], None)
+                self.phase([copied(phase, row, sym(base) + i, f"_{i}") for i in range(side)], None)
+                self.found_ahead = []
             self.fetches = []
             e.close("" if exact else f"if ({start} + {side} <= {e.index(size)})")
         if not exact:
@@ -309,6 +319,31 @@ class LoopNestEmitter:
             end = f"tc_min({start} + {side}, {e.index(size)})"
             rest = f"for (tc_index {name} = {start}; {name} < {end}; ++{name})"
             e.close(rest if size.is_const and size.value < side else f"else {rest}")
+
+    def first_maxima(self, row: Sym, start: str) -> None:
+        """Those of the first rows, before the loop over rows."""
+        e, first = self.e, self.kernel.phases[0]
+        base = Sym(row.name, 0, last(row) - (self.side - 1))
+        e.names[base] = e.fresh("row")
+        e.lines.append(f"const tc_index {e.names[base]} = {start};")
+        for i in range(self.side):
+            copy = copied(first, row, sym(base) + i, f"_{i}")
+            self.maxima += [row_sum(e, r, True, copy.vars, self.spreads_nan) for r in row_reduces(copy)]
+        e.open((base,))
+        inner = first.vars[-1]
+        self.phase_loop([_Row(self.maxima, ())], inner, True, "0", e.index(extent(inner)), extent(inner))
+        e.close("")
+
+    def take_maxima(self, row: Sym, base: Sym, following: Sym) -> None:
+        """Names the maxima of these rows; the second phase finds those of the rows `following`, which are these again
+        behind the last ones."""
+        e, side = self.e, self.side
+        e.names[following] = e.fresh("next")
+        e.lines.append(f"const tc_index {e.names[following]} = {e.names[base]} + (item + 1 < end ? {side} : 0);")
+        for s in self.maxima:
+            s.finish(e)
+            e.lines += s.clear()
+        self.found_ahead = ahead.following(self.kernel, self.maxima, [sym(following) + i for i in range(side)])
 
     def next_rows(self, row: Sym, start: str) -> list[tuple[str, Expr, Sym]]:
         """What the last phase fetches: all that is loaded of the next rows from large tensors. Its loop has the most to
@@ -528,6 +563,7 @@ class LoopNestEmitter:
     def body(self, rows: list[_Row], inner: Sym, lanes: str | None, width: int) -> None:
         """One step of the loop, in a scope that the caller closes."""
         e = self.e
+        rows = [_Row(self.found_ahead, ()), *rows] if self.found_ahead else rows
         e.open((inner,))
         e.width, e.vector, e.lanes = width, inner if width == 16 else None, lanes
         if lanes is None:
@@ -543,6 +579,8 @@ class LoopNestEmitter:
             window.compute(e, [x for row in rows for x in row.stores])
         if width == 16 and self.e.below and self.isa.lanes == 16:
             exps_of_rows(e, [s.value for row in rows for s in row.stores])
+        if width == 16 and self.isa.lanes == 16 and len(rows) > 1:
+            quotients_of_rows(e, [s.value for row in rows for s in row.stores])
         for row in rows:
             later = []
             for s in row.sums:
@@ -561,11 +599,6 @@ class LoopNestEmitter:
         e.width, e.vector, e.lanes = 1, None, None
 
 
-def row_reduces(phase: Phase) -> list[RowReduce]:
-    """Its reductions, sorts apart."""
-    return [r for r in phase.reduces if isinstance(r, RowReduce)]
-
-
 def _in_lines(place: Expr, inner: Sym) -> bool:
     """16 elements from a multiple of 16 on."""
     return place.coefficient(inner) == 1 and divisor_of(place - sym(inner)) % 16 == 0
@@ -578,16 +611,6 @@ def _large(b: Buffer) -> bool:
 
 def _values(phase: Phase) -> list[Scalar]:
     return [r.value for r in phase.reduces] + [x.value for x in phase.stores]
-
-
-def _copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
-    """The phase of the row `at`; its reductions are named apart from those of other rows."""
-    def leaf(node: Scalar) -> Scalar | None:
-        return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
-    change = Rewriter(lambda e: e.substitute({row: at}), leaf)
-    reduces = tuple(RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in row_reduces(phase))
-    stores = tuple(rewritten(x, change) for x in phase.stores)
-    return Phase(phase.vars, reduces, stores, phase.vector)
 
 
 def _space(variables: tuple[Sym, ...]) -> str:

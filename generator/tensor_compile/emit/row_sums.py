@@ -9,13 +9,16 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..loops.loop_ir import RowReduce
-from ..loops.scalar_ir import Apply, Scalar
-from ..loops.scalars import domain_size, identity, walk
+from ..loops.loop_ir import Phase, RowReduce
+from ..loops.scalar_ir import Apply, Local, Scalar
+from ..loops.scalars import domain_size, identity, Rewriter, rewritten, walk
 from ..records import dataclass
-from ..symbolic import Sym
+from ..symbolic import Expr, Sym
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, term
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, constant, indent, splat
+
+
+AT_ONCE = 4    # vectors that tcv_divs_by_f32 divides at most
 
 
 @dataclass(slots=True)
@@ -34,7 +37,7 @@ class RowSum:
 
     def clear(self) -> list[str]:
         """Every lane without terms."""
-        first = constant(identity(self.reduce.op, "lanes", self.reduce.dtype))
+        first = constant(identity(self.reduce.op, self.reduce.order, self.reduce.dtype))
         if self.vector:
             return [f"{self.acc} = {splat(self.reduce.dtype, first)};"]
         return ["for (int l = 0; l < 16; ++l)", f"    {self.acc}[l] = {first};"]
@@ -108,6 +111,21 @@ class RowSum:
                             *indent(self.clear()), f"    {self.number} = 0;", "}"]
 
 
+def row_reduces(phase: Phase) -> list[RowReduce]:
+    """Its reductions, sorts apart."""
+    return [r for r in phase.reduces if isinstance(r, RowReduce)]
+
+
+def copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
+    """The phase of the row `at`; its reductions are named apart from those of other rows."""
+    def leaf(node: Scalar) -> Scalar | None:
+        return Local(node.name + suffix, node.dtype) if isinstance(node, Local) else None
+    change = Rewriter(lambda e: e.substitute({row: at}), leaf)
+    reduces = tuple(RowReduce(r.name + suffix, r.op, r.order, change(r.value), r.dtype) for r in row_reduces(phase))
+    stores = tuple(rewritten(x, change) for x in phase.stores)
+    return Phase(phase.vars, reduces, stores, phase.vector)
+
+
 def row_sum(e: ScalarEmitter, r: RowReduce, wide: bool, variables: tuple[Sym, ...], loses_nan: bool = False) -> RowSum:
     """Declares what the terms are added to."""
     first = identity(r.op, r.order, r.dtype) if r.op not in POSITIONS else None
@@ -152,3 +170,23 @@ def exps_of_rows(e: ScalarEmitter, values: Sequence[Scalar]) -> None:
                 f"tcv_exps_below_f32({name}, {len(found)});"]
     for i, x in enumerate(found):
         e.know(x, f"{name}[{i}]")
+
+
+def quotients_of_rows(e: ScalarEmitter, values: Sequence[Scalar]) -> None:
+    """Computes the quotients of several rows by numbers that stay in the loop at once: whether multiply-adds give them
+    is asked once."""
+    found = [x for x in dict.fromkeys(x for value in values for x in walk(value))
+             if isinstance(x, Apply) and x.op == "div" and x.dtype == "f32"]
+    within = {y for x in found for a in x.args for y in walk(a)}
+    if len(found) < 2 or not within.isdisjoint(found):
+        return
+    pairs = [(x, e.value(x.args[0]), e.value(x.args[1])) for x in found]
+    if not all(a.vector and not b.vector and b.depth < a.depth for _, a, b in pairs):
+        return
+    for first in range(0, len(pairs), AT_ONCE):
+        some, name = pairs[first:first + AT_ONCE], e.fresh("v")
+        numbers = ", ".join(b.text for _, _, b in some)
+        e.lines += [f"tcv_f32 {name}[] = {{{', '.join(a.text for _, a, _ in some)}}};",
+                    f"tcv_divs_by_f32({name}, (const float[]){{{numbers}}}, {len(some)});"]
+        for i, (x, _, _) in enumerate(some):
+            e.know(x, f"{name}[{i}]")
