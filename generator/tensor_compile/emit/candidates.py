@@ -367,7 +367,9 @@ class _Model:
         schedule, access, total = self.schedule, self.access, 0.0
         if schedule.packed_b:
             times = -(-m // schedule.mc) if schedule.mc and schedule.blocked else 1
-            total += times * self.k * -(-self.n // PANEL) * PANEL * access.sums * (0.3 if self.isa.lanes > 1 else 2.0)
+            elements = self.k * -(-self.n // PANEL) * PANEL * access.sums
+            arrives = self.form.b_bytes / self.once
+            total += times * elements * max(0.3 if self.isa.lanes > 1 else 2.0, arrives)
         if schedule.packed_a:
             neighbours = access.inside[-1].a == 1
             times = 1 if access.product.integer and not schedule.kc else -(-self.n // max(schedule.nc, schedule.nr))
