@@ -15,14 +15,19 @@ def bins(values: list[float]) -> list[int]:
     return found
 
 
-for low, high in ((-1.0, 1.0), (0.0, 6.0), (-3.7, 0.2), (2.0, 5.0), (-8.0, -1.0), (-1e-30, 1e-30), (-3e38, 3e38)):
-    s = scale_of(low, high)
-    at_low, at_high = ((q - s.zero) * s.scale for q in (-128, 127))
-    ok(-128 <= s.zero <= 127 and at_low <= min(low, 0) + s.scale * 0.51 and at_high >= max(high, 0) - s.scale * 0.51,
-       f"{low:g} to {high:g}: both ends and 0 are integers")
-    equal(struct.unpack("<f", struct.pack("<f", s.scale))[0], s.scale, "and the scale is a number of f32")
-equal((scale_of(0, 0).scale, scale_of(0, 0).zero), (1.0, -128), "what is always 0 has a scale")
-equal(scale_of(0.0, 6.0).zero, -128, "what is never negative uses all integers")
+for dtype, least in (("i8", -128), ("u8", 0)):
+    most = least + 255
+    for low, high in ((-1.0, 1.0), (0.0, 6.0), (-3.7, 0.2), (2.0, 5.0), (-8.0, -1.0), (-1e-30, 1e-30), (-3e38, 3e38)):
+        s = scale_of(low, high, dtype)
+        at_low, at_high = ((q - s.zero) * s.scale for q in (least, most))
+        ok(least <= s.zero <= most and at_low <= min(low, 0) + s.scale * 0.51
+           and at_high >= max(high, 0) - s.scale * 0.51, f"{dtype} {low:g} to {high:g}: both ends and 0 are integers")
+        equal(struct.unpack("<f", struct.pack("<f", s.scale))[0], s.scale, "and the scale is a number of f32")
+        equal([s.integer(x) for x in (0, low, high, -math.inf, math.inf)],
+              [s.zero, *(max(least, min(most, round(x / s.scale) + s.zero)) for x in (low, high)), least, most],
+              "numbers are the nearest integers, infinities the ends")
+    equal((scale_of(0, 0, dtype).scale, scale_of(0, 0, dtype).zero), (1.0, least), "what is always 0 has a scale")
+    equal(scale_of(0.0, 6.0, dtype).zero, least, "what is never negative uses all integers")
 
 rng = random.Random(5)
 values = [rng.gauss(0, 1) for _ in range(20000)] + [1000.0, -500.0]

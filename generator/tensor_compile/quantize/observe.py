@@ -130,6 +130,11 @@ class Scale:
         """The nearest of the integers."""
         return max(self.lowest, min(self.lowest + 255, q))
 
+    def integer(self, x: float) -> int:
+        """The integer nearest to a number, which is no NaN."""
+        far = 512.0     # from every zero, beyond both ends
+        return self.limited(round(max(-far, min(far, x / self.scale))) + self.zero)
+
 
 def scale_of(low: float, high: float, dtype: str) -> Scale:
     """The finest scale by which low, high and 0 are integers; 0 is one exactly."""

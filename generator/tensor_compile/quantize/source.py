@@ -163,9 +163,7 @@ class _Source:
         node, x = layer.node, layer.inputs[0]
         if node.op == "pad":
             filled = primitives.scalar_of(node.operands[1])
-            s = self.scales[x]
-            q = s.limited(round(float(filled or 0) / s.scale) + s.zero)
-            return self.writer.padded(node, f"{self.integers[x]}", str(q))
+            return self.writer.padded(node, f"{self.integers[x]}", str(self.scales[x].integer(float(filled or 0))))
         on_integers = primitives.Writer(self.program.dims, lambda v: f"{self.integers[v]}")
         text = on_integers.statement(node)
         assert text is not None, node.op
