@@ -42,13 +42,15 @@ void tc_calm_wait(tc_calm *calm, double apart, double later)
 {
     if (!tc_clock_used.known)
         return;
-    double took = probe(), passed = LOOPS * took;
+    const double begin = tc_clock_begin();
+    double took = probe(), passed = tc_clock_end(begin);
     calm->times[calm->count++ % TC_CALM_KEPT] = took;
     const double left = later * PATIENCE * tc_clock_used.sample, wanted = usual(calm);
     while (passed < apart || (calm->patience > left && (took > wanted * NEAR || took * NEAR < wanted))) {
-        if (passed >= apart)
-            calm->patience -= LOOPS * took;
         took = probe();
-        passed += LOOPS * took;
+        const double now = tc_clock_end(begin);
+        if (passed >= apart)
+            calm->patience -= now - passed;
+        passed = now;
     }
 }

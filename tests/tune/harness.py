@@ -8,6 +8,7 @@ import subprocess
 import tempfile
 from collections import Counter
 from pathlib import Path
+from typing import Sequence
 
 from small_model import ISA, ROOT
 from tap import done, equal, note, ok, skip
@@ -16,13 +17,21 @@ AUTOTUNE = ROOT / "autotune"
 N = 3000    # results of a case
 
 
-def linked(cases: str, folder: Path) -> Path:
-    program = folder / cases
+def linked(name: str, folder: Path, sources: Sequence[Path] = ()) -> Path:
+    """sources: beside NAME.c; (): the harness."""
+    program = folder / name
+    sources = sources or (*sorted(AUTOTUNE.glob("*.c")), ROOT / "runtime" / "core" / "cpu.c")
     subprocess.run(["cc", "-std=c11", "-O1", "-Wall", "-Werror", f'-DISA="{ISA}"', f"-I{AUTOTUNE}",
                     f"-I{ROOT / 'templates' / 'include'}", f"-I{ROOT / 'runtime' / 'include'}",
-                    str(Path(__file__).parent / f"{cases}.c"), *map(str, sorted(AUTOTUNE.glob("*.c"))),
-                    str(ROOT / "runtime" / "core" / "cpu.c"), "-o", str(program)], check=True)
+                    str(Path(__file__).parent / f"{name}.c"), *map(str, sources), "-o", str(program)], check=True)
     return program
+
+
+def waits(program: Path) -> None:
+    """What is waited for ends, on a clock of ticks, too."""
+    text = subprocess.run([str(program)], capture_output=True, text=True, check=False).stdout
+    equal(text.splitlines(), ["apart 20.0", "calm 0.06", "never calm 400", "no patience 0.12", "ticks apart"],
+          "turns lie apart, and what is waited for ends")
 
 
 def noisy(program: Path) -> None:
@@ -45,6 +54,7 @@ def noisy(program: Path) -> None:
 
 
 def main(folder: Path) -> None:
+    waits(linked("calm_waits", folder, [AUTOTUNE / "calm.c"]))
     noisy(linked("noisy_cases", folder))
     program = linked("fake_cases", folder)
 
