@@ -161,7 +161,8 @@ def unknown_text(folder: Path) -> None:
     stub = folder / "stub-nvcc"
     stub.write_text(stub.read_text(encoding="utf-8").replace(".version 9.0", "# 9.0"), encoding="utf-8")
     raises(cuda_image.UserError, lambda: cuda_image.make([source], compiler, target, Cache(folder / "unknown"), 1),
-           f"the portable code of {compiler.banner}: no version, target and size of addresses", "another text")
+           f"the kernels cannot be joined to one image: the portable code of {compiler.banner}: no version, target and "
+           "size of addresses", "another text")
 
 
 merges()
