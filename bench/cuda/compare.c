@@ -133,7 +133,7 @@ static void call(side *s, const tc_index *dims, void *const *inputs)
         die(s->name, s->context.error.message);
 }
 
-/* Prints how b differs from a; returns whether within the bound. */
+/* The floats of these of 16 bits, in memory that the caller frees. */
 static float *widened(const void *from, size_t n)
 {
     float *all = block(n * sizeof *all);
@@ -144,6 +144,16 @@ static float *widened(const void *from, size_t n)
     return all;
 }
 
+/* How far x is from y: infinitely where one of them alone is a NaN, or an infinity. */
+static double apart(double x, double y)
+{
+    if (x == y || (x != x && y != y))
+        return 0.0;
+    const double error = fabs(x - y);
+    return error == error ? error : INFINITY;
+}
+
+/* Prints how b differs from a; returns whether within the bound. */
 static int compare(const char *what, const char *name, const void *a, const void *b, tc_dtype dtype, size_t bytes)
 {
     if (dtype == TC_DTYPE_BF16) {
@@ -160,8 +170,8 @@ static int compare(const char *what, const char *name, const void *a, const void
         if (x != x && y != y)
             continue;
         different += memcmp((const float *)a + i, (const float *)b + i, sizeof(float)) != 0;
-        largest = fabs(x) > largest ? fabs(x) : largest;
-        error = !(fabs(x - y) <= error) ? fabs(x - y) : error;
+        largest = fabs(x) > largest && fabs(x) < INFINITY ? fabs(x) : largest;
+        error = apart(x, y) > error ? apart(x, y) : error;
     }
     if (dtype != TC_DTYPE_F32)
         different = memcmp(a, b, bytes) != 0;

@@ -55,6 +55,19 @@ def serve(program: Path, arguments: list[str], out: Path) -> tuple[int, list[str
     return result.returncode, result.stdout.split(), out.read_bytes() if out.exists() else b""
 
 
+def differences(folder: Path) -> None:
+    """What is said of a GPU's results that differ from the processor's, which needs neither."""
+    program, core = folder / "differences", ROOT / "runtime" / "core"
+    sources = [*sorted(core.glob("*.c")), *sorted((ROOT / "runtime" / "cuda").glob("*.c")),
+               *(ROOT / "runtime" / "hosted" / name for name in ("file.c", "sha256.c"))]
+    subprocess.run(["cc", "-std=gnu11", "-O1", f"-I{ROOT}", f"-I{ROOT / 'runtime' / 'include'}",
+                    str(HERE / "differences.c"), *map(str, sources), "-rdynamic", "-o", str(program), "-ldl", "-lm"],
+                   check=True)
+    said = subprocess.run([str(program)], capture_output=True, text=True, check=False).stdout
+    equal([line for line in said.splitlines() if line.startswith("not ok")], [], "differences are told as they are")
+    equal(said.splitlines()[-1], "1..5", "all of them")
+
+
 isa = builds.best_isa()
 ok(isa == "" or (ROOT / "targets" / "x86_64.toml").read_text(encoding="utf-8").count(f'"{isa}"'),
    f"the instruction set of this machine ({isa or 'all'}) is one of the target's")
@@ -62,6 +75,7 @@ cache = Path(sys.argv[1])
 arguments = ["--isa", isa] if isa else []
 with tempfile.TemporaryDirectory() as temporary:
     folder = Path(temporary)
+    differences(folder)
     mlp = folder / "mlp-source"
     mlp.mkdir()
     (mlp / "model.c").write_bytes(builds.source("mlp").read_bytes())
