@@ -80,6 +80,7 @@ def main() -> None:
     print(f"{len(os.sched_getaffinity(0))} processors, {builds.banner()}, {args.isa or 'all instruction sets'}")
     with tempfile.TemporaryDirectory() as place:
         folder = (args.weights or Path(place)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
         chosen = [n for n in NETWORKS if not args.only or n.name in args.only.split(",")]
         paths = [network.prepare(folder) for network in chosen]
         for _ in range(args.rounds):
