@@ -31,8 +31,7 @@ from .items import channels_of, is_few, next_item, piece_of, positions
 from .reduction import BLOCK, POSITIONS, siblings
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from .scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from .transpose import SIDE, Transposition, transposition
-from . import ahead, turns, window
+from . import ahead, transpose, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -43,7 +42,6 @@ ROOMY = 32        # vectors in registers from which on functions do not fill the
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 FAR = 1 << 21     # bytes of a tensor from which on the next rows are fetched, and results pass the caches by
 NEAR = 1 << 20    # bytes that the second cache of a thread holds
-AHEAD = 2         # blocks of 16 rows that a transposition fetches ahead
 GRAIN = 4096      # elements that are worth another thread where the kernel's grain counts whole rows of many pieces
 
 
@@ -119,11 +117,12 @@ class LoopNestEmitter:
     def source(self, symbol: str, frame: Frame) -> str:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
-        turned = transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
+        turned = transpose.transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
         if any(x.dynamic for x in kernel.stores):
             self.scatter()
         elif turned is not None:
-            self.transpose(turned)
+            e.lines += self.split(product(extent(s) for s in kernel.rows[:-1]), None, turned.count)
+            transpose.emit(e, kernel, turned)
         elif self.cut is not None:
             self.windows(self.cut)
         elif type(e) is ScalarEmitter and turns.in_turn(kernel, self.isa) and self.is_wide(kernel.phases[0]):
@@ -207,38 +206,6 @@ class LoopNestEmitter:
                     and all(phase.vars and _in_lines(b.address(x.index), phase.vars[-1]) for phase, x in stores):
                 found.add(b.name)
         return found
-
-    def transpose(self, t: Transposition) -> None:
-        """All of the last row's variable is one thread's, 16 at a time."""
-        e, alone = self.e, self.kernel.rows[:-1]
-        e.lines += self.split(product(extent(s) for s in alone), None, t.count)
-        loops = [(e.bind(s), e.index(extent(s))) for s in alone]
-        e.lines += positions(loops, "begin")
-        e.open(alone)
-        rows = str(SIDE)
-        for bound in t.rows:
-            rows = f"tc_min({rows}, {e.index(bound)})"
-        e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
-                    f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
-                    f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = "
-                    f"{e.index(t.from_step)};"]
-        ahead = self.ahead(t)
-        e.lines += [*ahead[:1], f"for (tc_index j = 0; j < {t.count}; j += {SIDE}) {{", *indent(ahead[1:]),
-                    "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);", "}"]
-        e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
-        e.close("for (tc_index item = begin; item < end; ++item)")
-
-    def ahead(self, t: Transposition) -> list[str]:
-        """The line before a transposition's loop and the lines in it that fetch rows that are read soon: those that lie
-        AHEAD blocks behind, as far as the buffer goes. Its own order, all rows of 16 columns, is one that processors
-        do not foresee."""
-        whole = SIDE * t.count
-        elements = self.e.buffers[t.source].elements
-        if t.from_step != t.count or (elements.range()[0] or 0) < whole:
-            return []
-        first, last_block = self.e.index(t.from_first + AHEAD * whole), self.e.index(elements - whole)
-        return [f"const float *const next = {self.e.pointers[t.source]} + tc_min({first}, {last_block});",
-                f"for (tc_index i = 0; i < {SIDE}; ++i)", f"    __builtin_prefetch(next + (j + i) * {SIDE}, 0, 2);"]
 
     def windows(self, parts: window.Cut) -> None:
         """Parts of the last row's positions, split over the team; window.py says why."""

@@ -8,14 +8,15 @@ loop nest moves 16 x 16 elements at a time through registers (tc_transpose.h) in
 """
 from __future__ import annotations
 
-
 from ..loops.loop_ir import LoopNestKernel, Store
 from ..loops.scalar_ir import Buffer, Load
-from ..loops.scalars import extent
 from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO
+from .items import next_item, positions
+from .scalar import ScalarEmitter, extent, indent
 
 SIDE = 16
+AHEAD = 2    # blocks of 16 rows that are fetched ahead
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +60,35 @@ def _steps(store: Store, x: Load, buffers: dict[str, Buffer], lane: Sym, column:
     first = {lane: ZERO, column: ZERO}
     return Transposition(x.buffer, store.buffer, source.substitute(first), to.substitute(first), from_step, to_step,
                          extent(column).value, tuple(e.substitute(first) + 1 for e in x.valid))
+
+
+def emit(e: ScalarEmitter, kernel: LoopNestKernel, t: Transposition) -> None:
+    """The loops over items begin to end-1. All of the last row's variable is one thread's, 16 at a time."""
+    alone = kernel.rows[:-1]
+    loops = [(e.bind(s), e.index(extent(s))) for s in alone]
+    e.lines += positions(loops, "begin")
+    e.open(alone)
+    rows = str(SIDE)
+    for bound in t.rows:
+        rows = f"tc_min({rows}, {e.index(bound)})"
+    e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
+                f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
+                f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = "
+                f"{e.index(t.from_step)};"]
+    ahead = _ahead(e, t)
+    e.lines += [*ahead[:1], f"for (tc_index j = 0; j < {t.count}; j += {SIDE}) {{", *indent(ahead[1:]),
+                "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);", "}"]
+    e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
+    e.close("for (tc_index item = begin; item < end; ++item)")
+
+
+def _ahead(e: ScalarEmitter, t: Transposition) -> list[str]:
+    """The line before the loop and the lines in it that fetch rows that are read soon: those that lie AHEAD blocks
+    behind, as far as the buffer goes. Its own order, all rows of 16 columns, is one that processors do not foresee."""
+    whole = SIDE * t.count
+    elements = e.buffers[t.source].elements
+    if t.from_step != t.count or (elements.range()[0] or 0) < whole:
+        return []
+    first, last_block = e.index(t.from_first + AHEAD * whole), e.index(elements - whole)
+    return [f"const float *const next = {e.pointers[t.source]} + tc_min({first}, {last_block});",
+            f"for (tc_index i = 0; i < {SIDE}; ++i)", f"    __builtin_prefetch(next + (j + i) * {SIDE}, 0, 2);"]
