@@ -39,6 +39,12 @@ TC_FUNCTION(unread)
     tc_output(g, "next", tc_add(rows, 1));
 }
 
+/* 0.35 of f32 is below it: 3.5 in f32, and in double precision less. */
+TC_FUNCTION(steps)
+{
+    tc_output(g, "whole", tc_round(tc_mul(tc_input(g, "part", TC_F32, 4), 10)));
+}
+
 TC_FUNCTION(twice)
 {
     tc_output(g, "two", tc_mul(tc_input(g, "one", TC_F32, 4), 2));
@@ -245,16 +251,24 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 2 and "--dims: guarded needs n too" in result.stderr, "but none may be missing")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "unread")
     ok(result.returncode == 0 and "next: equal" in result.stdout, "a gather that nobody reads") or note(result.stderr)
+    models.safetensors(folder / "between.safetensors", {"part": ((4,), [0.35, 0.1, 0.2, 0.3])})
+    between = ("--function", "steps", "--inputs", "between.safetensors")
+    result = models.tool(folder, "check", "guarded.c", *isa, *between)
+    said = "guarded.c:21: a float becomes an integer: one that lies between two of them may become the other one in "
+    ok(result.returncode == 1 and "whole: equal" in result.stdout and said in result.stdout,
+       "numbers between two integers are told from wrong ones") or note(result.stdout + result.stderr)
+    result = models.tool(folder, "check", "guarded.c", *isa, *between, "--atol", "1")
+    ok(result.returncode == 0 and said not in result.stdout, "a bound of a step holds them") or note(result.stdout)
     for name in ("twice", "guarded_twice"):
         result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
         ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()[:-1]} ==
            {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
-    ok(result.returncode == 2 and "its functions: guarded, guarded_unread, guarded_twice" in result.stderr,
-       "no such C name")
+    names = "its functions: guarded, guarded_unread, guarded_steps, guarded_twice"
+    ok(result.returncode == 2 and names in result.stderr, "no such C name")
     lines = models.tool(folder, "explain", "guarded.c", *isa).stdout.splitlines()
     equal([line for line in lines if line.startswith("function ")],
-          ["function guarded", "function guarded_unread", "function guarded_twice"],
+          ["function guarded", "function guarded_unread", "function guarded_steps", "function guarded_twice"],
           "explain: functions by their C names")
     for words, text in (("batch=65", "batch = 65 is not in 1..64"),
                         ("length=1", "--dims: the model has no dim 'length'")):

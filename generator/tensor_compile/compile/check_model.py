@@ -13,6 +13,7 @@ from typing import Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
+from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
@@ -290,9 +291,16 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
             continue
         for suffix in ("", "-state") if states else ("",):
             got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
+            failed = verdict.failed
             if options.precision == "f32":   # others have an order of sums, and numbers, of their own
                 _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps, verdict)
+            same_bits = options.precision == "f32" and verdict.failed == failed
             _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps, verdict)
+            place = _rounds(made.compiled.captured, function.name) if same_bits and verdict.failed > failed else None
+            if place:
+                verdict.notes[f"{place}: a float becomes an integer: one that lies between two of them may become the "
+                              "other one in double precision; the bits are the interpreter's; --atol allows for a "
+                              "step of the result"] = None
         if wanted.expect:
             failed = verdict.failed
             _compare(tools, title, wanted.expect.shown, bound, out, expect, taps, verdict, ignored)
@@ -322,6 +330,18 @@ def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want
     wrong = [name for name in taps for line in lines if line.startswith(f"{name}: ") and line.endswith("FAILED")]
     if wrong:
         print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]] or 'no place known'})")
+
+
+def _rounds(module: Module, name: str) -> Loc | None:
+    """Where the function, or one that it calls, makes an integer of a float first."""
+    todo = [module.functions[name]]
+    for function in todo:
+        for node in function.nodes:
+            if node.op == "round" or node.op == "cast" and DTYPES[node.operands[0].dtype].is_float \
+                    and not DTYPES[node.types[0].dtype].is_float:
+                return node.loc
+            todo += [module.functions[called] for called in callees_of(node)]
+    return None
 
 
 def _count(n: int, what: str) -> str:
