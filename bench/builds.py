@@ -83,16 +83,18 @@ def make_weights(written: Path, tool: Path, path: Path, defines: Sequence[str] =
 
 
 def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequence[str] = (), function: str = "",
-            team: bool = False) -> Path:
+            team: bool = False, turns: bool = False) -> Path:
     """The benchmark process of a model in the folder `out`; an unchanged model is not compiled again. arguments: of
-    build. function: the measured one, where FUNCTIONS does not say. team: its first argument is a number of threads."""
+    build. function: the measured one, where FUNCTIONS does not say. team: its first argument is a number of threads.
+    turns: the same of threads that take turns (turns.h)."""
     out.mkdir(parents=True, exist_ok=True)
     tool(written, out, cache, arguments)
     objects = core(out.parent / "core")
     made, include = out / "server", ROOT / "runtime" / "include"
     hosted = [str(ROOT / "runtime" / "hosted" / "pool.c")] if team else []
+    defines = ["-DBENCH_TEAM", "-pthread"] if team else ["-DBENCH_TEAM", "-DBENCH_TURNS", "-D_XOPEN_SOURCE=700"] if turns else []
     subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",
-                    f"-I{include}", f"-I{HERE}", *(["-DBENCH_TEAM", "-pthread"] if team else []),
+                    f"-I{include}", f"-I{HERE}", *defines,
                     str(HERE / "server.c"), *hosted, str(out / "model.o"), *map(str, objects), "-Wl,--gc-sections",
                     "-o", str(made)], check=True)
     return made

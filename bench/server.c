@@ -2,7 +2,8 @@
  *
  * Benchmark process of one function of a model: server DIMS… INPUT_FILES…, in the order of the generated header (see
  * run.py). -DFUNCTION=NAME_function chooses the function. The calls are those that the typed entry makes. With
- * -DBENCH_TEAM the first argument is a number of threads, which are a pool of the hosted runtime.
+ * -DBENCH_TEAM the first argument is a number of threads, which are a pool of the hosted runtime; with -DBENCH_TURNS, too,
+ * they take turns on one processor (turns.h), and `profile` answers the fastest time of every thread, commas between.
  */
 #include "model.h"
 #include "server.h"
@@ -10,6 +11,9 @@
 #include <tensor_compile/driver.h>
 #ifdef BENCH_TEAM
 #include <tensor_compile/hosted.h>
+#endif
+#ifdef BENCH_TURNS
+#include "turns.h"
 #endif
 
 enum { MOST = 64, STEPS = 4096 };
@@ -64,14 +68,10 @@ static void *allocate(size_t bytes)
 
 /* -- profile --------------------------------------------------------------------------------------------------------- */
 
-static struct {
-    const char *kernel;
-    int64_t best; /* nanoseconds */
-} steps[STEPS];
-
 typedef struct spent {
     const char *kernel;
     int64_t begun, taken; /* nanoseconds; taken: in this call, of all iterations of a loop or blocks of a region */
+    int64_t best;         /* the least of all calls */
 } spent;
 
 static spent (*spent_by)[STEPS]; /* each thread */
@@ -91,6 +91,21 @@ static void note(void *user, const char *name, const char *variant, const char *
     own->taken += bench_now() - own->begun;
 }
 
+/* Of a step that no thread took part in NULL. */
+static const char *kernel_of(int step, tc_index threads)
+{
+    tc_index t = 0;
+    while (t < threads && !spent_by[t][step].kernel) /* there may be fewer tiles than threads */
+        ++t;
+    return t < threads ? spent_by[t][step].kernel : NULL;
+}
+
+static void keep_best(spent *s, int64_t taken)
+{
+    if (taken && (s->best == 0 || taken < s->best))
+        s->best = taken;
+}
+
 static int profile(long calls)
 {
     const tc_index threads = context.team.run ? context.team.threads : 1;
@@ -98,25 +113,36 @@ static int profile(long calls)
     spent_by = calloc((size_t)threads, sizeof *spent_by);
     context.profile = spent_by ? note : NULL;
     for (long i = 0; i < calls && spent_by && !failed; i++) {
-        memset(spent_by, 0, (size_t)threads * sizeof *spent_by);
+        for (tc_index t = 0; t < threads; t++)
+            for (int j = 0; j < STEPS; j++)
+                spent_by[t][j].taken = 0;
         failed = call();
         for (int j = 0; j < STEPS; j++) {
             int64_t most = 0;
             for (tc_index t = 0; t < threads; t++) {
-                const spent *const s = &spent_by[t][j];
-                most = s->taken > most ? s->taken : most;
-                if (s->kernel) /* there may be fewer tiles than threads */
-                    steps[j].kernel = s->kernel;
+                const int64_t taken = spent_by[t][j].taken;
+                most = taken > most ? taken : most;
+#ifdef BENCH_TURNS
+                keep_best(&spent_by[t][j], taken);
+#endif
             }
-            if (most && (steps[j].best == 0 || most < steps[j].best))
-                steps[j].best = most;
+#ifndef BENCH_TURNS
+            keep_best(&spent_by[0][j], most);
+#endif
         }
     }
     context.profile = NULL;
-    free(spent_by);
-    for (int i = 0; i < STEPS && steps[i].kernel; i++)
-        printf("%s=%" PRId64 "\t", steps[i].kernel, steps[i].best);
+    const char *kernel;
+    for (int i = 0; spent_by && i < STEPS && (kernel = kernel_of(i, threads)); i++) {
+        printf("%s=%" PRId64, kernel, spent_by[0][i].best);
+#ifdef BENCH_TURNS
+        for (tc_index t = 1; t < threads; t++)
+            printf(",%" PRId64, spent_by[t][i].best);
+#endif
+        printf("\t");
+    }
     puts("");
+    free(spent_by);
     return failed;
 }
 
@@ -144,8 +170,15 @@ int main(int argc, char **argv)
     if (tc_context_init(&context, allocate(bytes), (bytes + 63) / 64 * 64) != TC_STATUS_OK)
         return 1;
 #ifdef BENCH_TEAM
+#ifdef BENCH_TURNS
+    if (threads > TURNS_MOST)
+        return 2;
+    context.team = (tc_team){turns_run, allocate((size_t)threads * TURNS_STACK), threads};
+    context.yield = turns_yield;
+#else
     if (threads > 1)
         tc_context_use_pool(&context, tc_pool_create(threads));
+#endif
 #endif
     return bench_serve(&(bench_model){call, fresh_call, profile, buffers[inputs], tensor_bytes(inputs), bytes,
                                       write_outputs});

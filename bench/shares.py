@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each thread of a large team needs of every kernel, measured on one processor.
+
+  bench/shares.py [--models mobilenet_v2,resnet50] [--int8] [--isa avx2] [--threads 16] [--rounds 40] [--kernels 20]
+
+The threads of a team take turns (turns.h), so that each part of a step is timed alone. A kernel's largest part, beside
+its time on one thread divided by the threads, is what an uneven split loses. The sum of the parts, beside the time on
+one thread, is what is done twice. Caches are those of one processor, to which a thread before has mostly brought what
+several read. What threads take of each other's parts, and what one writes and another reads, is left out.
+--int8: of what `tensor-compile quantize` makes of the model. Needs a C compiler and nothing else.
+"""
+from __future__ import annotations
+
+import argparse
+import array
+import json
+import random
+import struct
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+import builds
+from servers import Server, conditions
+
+BARRIER = 1.0    # microseconds between two steps of 16 threads, about
+IMAGE = 3 * 224 * 224
+SAMPLES = 4
+
+
+class Part(NamedTuple):
+    """A kernel, or all of a network, in microseconds."""
+
+    kernel: str
+    alone: float
+    largest: float
+    together: float
+
+    def line(self, threads: int) -> str:
+        even = self.alone / threads
+        return (f"| {self.kernel} | {self.alone:.1f} | {even:.2f} | {self.largest:.2f} | {self.largest - even:.2f} | "
+                f"{self.together / self.alone:.2f} |")
+
+
+class Turns(Server):
+    """A process whose threads take turns."""
+
+    def parts(self, calls: int) -> list[tuple[str, list[float]]]:
+        """Kernels, and the microseconds of every thread."""
+        rows = [row.rpartition("=") for row in self.ask(f"profile {calls}").split("\t") if row]
+        return [(name, [int(ns) / 1e3 for ns in times.split(",")]) for name, _, times in rows]
+
+
+def images(path: Path, count: int) -> array.array[float]:
+    """Seeded images, as the samples of a safetensors file."""
+    g = random.Random(1)
+    values = array.array("f", (g.gauss(0, 1) for _ in range(count * IMAGE)))
+    header = json.dumps({"image": {"dtype": "F32", "shape": [count, 3, 224, 224],
+                                   "data_offsets": [0, 4 * len(values)]}}).encode()
+    header += b" " * (-len(header) % 8)
+    path.write_bytes(struct.pack("<Q", len(header)) + header + values.tobytes())
+    return values
+
+
+def built(model: str, args: argparse.Namespace) -> tuple[Path, Path]:
+    """The program, and the file of its input."""
+    folder = args.build / model
+    folder.mkdir(parents=True, exist_ok=True)
+    weights, cache = folder / "weights.safetensors", args.build / "cache"
+    source = builds.source(model)
+    raw = folder / "image.raw"
+    if not weights.exists():
+        builds.make_weights(source.parent / "make_weights.c", folder / "make", weights)
+    if not raw.exists():
+        raw.write_bytes(images(folder / "samples.safetensors", SAMPLES)[:IMAGE].tobytes())
+    words = [f'-DWEIGHTS="{weights}"']
+    if args.int8:
+        if not (folder / "int8" / "model.c").exists():
+            subprocess.run([sys.executable, str(builds.TOOL), "quantize", str(source), *words, "--data",
+                            str(folder / "samples.safetensors"), "-o", str(folder / "int8"), "--cache", str(cache),
+                            "--no-compare", "--force"], check=True)
+        source, words = folder / "int8" / "model.c", []
+    out = folder / f"{'int8' if args.int8 else 'f32'}-{args.isa.replace(',', '-')}"
+    isa = ["--isa", args.isa] if args.isa else []
+    return builds.program(model, source, out, cache, ["--specialize", "batch=1", *isa, *words], turns=True), raw
+
+
+def measure(program: Path, arguments: list[Path | int], threads: int, rounds: int, cpu: int | None) -> list[Part]:
+    """Every kernel, by the fastest of all rounds. arguments: the program's behind the number of threads."""
+    alone, team = (Turns([program, n, *arguments], cpu) for n in (1, threads))
+    rows: list[tuple[str, float, list[float]]] = []
+    for i in range(rounds):
+        found = [(name, *one, many) for (name, one), (_, many) in zip(alone.parts(2), team.parts(2))]
+        rows = [(name, min(a, b), list(map(min, c, d))) for (name, a, c), (_, b, d) in zip(rows, found)] if i else found
+    for server in (alone, team):
+        server.close()
+    return [Part(name, one, max(many), sum(many)) for name, one, many in rows]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--models", default="mobilenet_v2,resnet50")
+    parser.add_argument("--int8", action="store_true")
+    parser.add_argument("--isa", default=builds.best_isa(), help="as tensor-compile build --isa")
+    parser.add_argument("--threads", type=int, default=16)
+    parser.add_argument("--rounds", type=int, default=40, help="of two calls each")
+    parser.add_argument("--kernels", type=int, default=20, help="printed, those that lose most first")
+    parser.add_argument("--cpu", type=int, help="the processor that everything runs on")
+    parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "shares")
+    parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
+    args = parser.parse_args()
+    if args.threads < 2 or args.rounds < 1:
+        parser.error("--threads must be at least 2, --rounds at least 1")
+    args.build = args.build.resolve()
+    for model in args.models.split(","):
+        made = built(model, args)
+        if args.prepare:
+            continue
+        program, raw = made
+        parts = measure(program, [1, raw], args.threads, args.rounds, args.cpu)
+        lost = sorted(parts, key=lambda p: p.alone / args.threads - p.largest)
+        print(f"\n{model}: {len(parts)} kernels\n\n| kernel | alone us | / {args.threads} | largest part | lost | "
+              "sum of parts / alone |\n| --- | ---: | ---: | ---: | ---: | ---: |")
+        total = Part("all", *(sum(p[i] for p in parts) for i in (1, 2, 3)))
+        print("\n".join(p.line(args.threads) for p in [total, *lost[:args.kernels]]))
+        ideal = total.largest + BARRIER * len(parts)
+        print(f"\nlargest parts and barriers of {BARRIER:g} us: {ideal:.0f} us, {total.alone / ideal:.1f} times as "
+              "fast as one thread", flush=True)
+    if not args.prepare:
+        print("\n" + conditions("no others", args.isa, args.rounds, f"{args.threads} threads in turns"))
+
+
+if __name__ == "__main__":
+    main()
