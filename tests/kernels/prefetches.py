@@ -23,8 +23,8 @@ from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.access import Access
 from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.in_memory import later_terms
 from tensor_compile.emit.in_registers import streamed
+from tensor_compile.emit.schedule_blocks import later_terms
 from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 

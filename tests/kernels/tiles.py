@@ -20,7 +20,7 @@ from tap import done, equal, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
-from tensor_compile.emit import candidates as table, in_memory
+from tensor_compile.emit import candidates as table, schedule_blocks
 from tensor_compile.emit.schedules import isas_of
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
@@ -70,7 +70,7 @@ def main() -> None:
            typed(37, 70, 75, products.integers("i16", "i16", "x86_64")[0])]
     wide = target.with_isas(("avx512", "avx512_vnni", ISA))
     for kernel in few:
-        ok(not in_memory.tiled(kernel) and (ISA, "avx512_vnni") in isas_of(kernel, wide),
+        ok(not schedule_blocks.tiled(kernel) and (ISA, "avx512_vnni") in isas_of(kernel, wide),
            "a product that no tile is full of, or that leaves much of few tiles empty, is the base's")
     equal({(c.rows, c.columns) for c in found if c.dtype == "i32"},
           {(s.mr, s.nr) for case in todo for s in case.candidates}, "every tile has a kernel that it fits")

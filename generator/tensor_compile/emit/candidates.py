@@ -16,7 +16,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..loops.products import by_name
 from ..symbolic.typical import typical as size
 from ..target import Target
-from . import in_memory, padding
+from . import padding, schedule_blocks
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, \
     tile_step_cycles
@@ -57,10 +57,10 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
     if isa.lanes == 1 and kernel.b_panel % columns:
         return f"panels of {kernel.b_panel} columns cannot be cut into {columns}"
     kind = form(schedule.dtype, isa.name)
-    if kind.tiles and not in_memory.tiled(kernel):
+    if kind.tiles and not schedule_blocks.tiled(kernel):
         return "too few rows or terms for a tile"
     if kind.tiles:
-        return in_memory.refusal(access, schedule)
+        return schedule_blocks.refusal(access, schedule)
     # one register of columns after the other, whose rows are a known distance apart
     alone = kind.sorts or kind.tall(rows)
     needed = rows + OPERANDS if alone else registers_needed(isa, rows, columns) + kind.extra
@@ -81,7 +81,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
     if schedule.epilogue == "registers" and access.columns.is_const \
             and access.columns.value < own_columns(access, schedule):
         return "no tile is full"
-    return in_memory.refusal(access, schedule)
+    return schedule_blocks.refusal(access, schedule)
 
 
 def known(schedule: Schedule) -> bool:
@@ -93,7 +93,7 @@ def known(schedule: Schedule) -> bool:
 
 def _pointers(access: Access, schedule: Schedule) -> int:
     """General registers of the inner loop."""
-    needed = micro_pointers(schedule.mr, schedule.nr, in_memory.steps(access, schedule))
+    needed = micro_pointers(schedule.mr, schedule.nr, schedule_blocks.steps(access, schedule))
     if schedule.epilogue == "memory":
         return needed
     panels = 1 if access.b_piece.is_const else max(1, schedule.nr // PANEL)
@@ -140,7 +140,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     kind = form(plain.dtype, tile.isa)
     if kind.tiles or kind.sorts or kind.tall(tile.rows):
         kc = 0
-    mc = min(max(1, BLOCK_ROWS // tile.rows), in_memory.MOST_TILES) * tile.rows
+    mc = min(max(1, BLOCK_ROWS // tile.rows), schedule_blocks.MOST_TILES) * tile.rows
     if kind.tiles and _second_bytes(access, 4) <= NEAR_PANELS:
         mc = tile.rows    # rows that were copied just now meet all columns
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
@@ -162,7 +162,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
 
 def _far_terms(access: Access, tile: Candidate, target: Target) -> bool:
     """Terms come from behind the second cache, and there are tiles that fetch the next ones meanwhile."""
-    return _second_bytes(access, 4) > target.l2 > 0 and in_memory.whole_lines(access, tile.columns) \
+    return _second_bytes(access, 4) > target.l2 > 0 and schedule_blocks.whole_lines(access, tile.columns) \
         and size(access.rows) >= FETCHED_ROWS * tile.rows and instruction_set(tile.isa).lanes > 1
 
 
@@ -285,7 +285,7 @@ class _Model:
         elif schedule.packed_b:   # panels that were copied just now
             self.paces = (64, 64, 10)
         # the part of the terms that a full tile computes: taps that lie in the padding are left out
-        self.part = padding.computed(access, schedule.mr) if in_memory.skips_padding(access, schedule) else 1.0
+        self.part = padding.computed(access, schedule.mr) if schedule_blocks.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
 
     def pace(self, width: int) -> int:

@@ -24,6 +24,7 @@ from .identity import identity
 from .index import c_index
 from .micro import Micro
 from .scalar import C_TYPE, constant, extent
+from .schedule_blocks import asks_threads
 from .template import expand_file
 
 
@@ -59,7 +60,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
-                      "threads": ", threads" if in_memory.asks_threads(Access.of(part), schedule) else ""})
+                      "threads": ", threads" if asks_threads(Access.of(part), schedule) else ""})
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
     own_scratch = "0"
     if scratch:

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A part of a contraction over micro-kernels of the library (templates/contraction/): a thin driver (memory.c.in), the
 epilogue on accumulators that the micro-kernels left in memory (store.c.in), and the walk over the results, in blocks or
-tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py).
+tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py). How large blocks are is in
+schedule_blocks.py.
 
 Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows and no others,
 or copies rows with all their terms, these are outermost. A thread takes a contiguous share, of blocks of rows thus
@@ -11,7 +12,6 @@ thread's scratch.
 from __future__ import annotations
 
 from dataclasses import field, replace
-from functools import cached_property
 
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
@@ -26,32 +26,16 @@ from .in_registers import own_columns, own_tile, stands_alone, streamed
 from .index import c_index
 from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro, sums_text
-from .product_forms import Form, form
 from .quantized import MOST_FACTOR
 from .template import expand_file
-from .schedule_tiles import Band, by_panels, Tiles, tiles
+from .schedule_blocks import asks_threads, Blocks, blocks, later_terms, skips_padding, steps
+from .schedule_tiles import Band, by_panels
 from .walk import batch_decode, batch_names, place
 
-SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
-MOST_TAPS = 128   # for which pointers to rows are kept
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 TEAM_GROUPS = 8   # of columns that a thread of a team computes of the rows that it copies, about
-MOST_TILES = 64   # of a block of rows: bits of a word
 KEPT = 16         # tiles of a block whose places are kept
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
-
-
-@dataclass(frozen=True, slots=True)
-class Room:
-    """Floats of a thread's scratch."""
-
-    packed_a: int
-    packed_b: int
-    sums: int
-
-    @property
-    def all(self) -> int:
-        return self.packed_a + self.packed_b + self.sums
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,170 +45,6 @@ class Run:
     tap: Sym | None
     taps: int
     each: int
-
-
-@dataclass(frozen=True)
-class Blocks:
-    """The sizes of a schedule's blocks for one kernel, in tiles and groups."""
-
-    access: Access
-    schedule: Schedule
-    tiles: Tiles
-
-    @cached_property
-    def terms(self) -> int:
-        """Most terms of a block."""
-        return self.schedule.kc or max(1, self.access.terms.value)
-
-    @cached_property
-    def rows(self) -> int:
-        """Tiles of a block of rows."""
-        mc, mr = self.schedule.mc, self.schedule.mr
-        return max(1, mc // mr if mc else -(-self.access.rows.value // mr))
-
-    @cached_property
-    def groups(self) -> int:
-        return max(1, self.schedule.nc // self.schedule.nr)
-
-    @cached_property
-    def waits(self) -> bool:
-        """Sums of a block of tiles wait for later terms."""
-        terms = self.access.terms
-        return self.schedule.blocked and not (terms.is_const and terms.value <= self.terms)
-
-    @cached_property
-    def rows_first(self) -> bool:
-        """Blocks of rows are outermost, each with all columns: its rows are copied once, and by few threads."""
-        return self.access.product.integer and not self.schedule.kc
-
-    @cached_property
-    def form(self) -> Form:
-        return form(self.schedule.dtype, self.schedule.isa)
-
-    @property
-    def row_room(self) -> int:
-        return -(-self.terms * self.form.halves // SKEW) * SKEW + SKEW
-
-    @property
-    def starts_at(self) -> int:
-        """Where what the sums of a tile's rows start from stands behind the rows, side by side."""
-        return self.schedule.mr * self.row_room
-
-    @property
-    def later(self) -> bool:
-        """What sums start from is added behind the micro-kernel."""
-        return self.form.tiles and self.form.starts
-
-    @property
-    def tile_room(self) -> int:
-        return self.starts_at + (self.schedule.mr if self.later else 0)
-
-    @property
-    def tile_sums(self) -> int:
-        return self.access.sums * self.schedule.mr * self.schedule.nr
-
-    @property
-    def group_room(self) -> int:
-        width = -(-self.schedule.nr // self.tiles.unit) * self.tiles.unit
-        return -(-self.access.sums * width * self.terms // 16) * 16
-
-    @cached_property
-    def room(self) -> Room:
-        schedule = self.schedule
-
-        def up(n: int) -> int:
-            return -(-n // 16) * 16
-        return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
-                    (1 if schedule.blocked else self.groups) * self.group_room if schedule.packed_b else 0,
-                    up((self.groups * self.rows if self.waits else 2 if self.form.tiles else 1) * self.tile_sums)
-                    if schedule.blocked else 0)
-
-
-def steps(access: Access, schedule: Schedule) -> bool:
-    """The distances of terms are arguments of the micro-kernels."""
-    inner, lanes = access.inside[-1], instruction_set(schedule.isa).lanes
-    if access.product.group > 1:
-        return inner.b != PANEL
-    b_step = PANEL if lanes > 1 else schedule.nr
-    return not ((schedule.packed_a or inner.a == 1) and (b_step if schedule.packed_b else inner.b) == PANEL)
-
-
-def skips_padding(access: Access, schedule: Schedule) -> bool:
-    """Taps that no row of a tile has are left out: what they add is zero."""
-    return bool(access.bounds) and not access.product.integer and (
-        access.border_inner or stands_alone(access, schedule) and not schedule.packed_a)
-
-
-def later_terms(access: Access, schedule: Schedule) -> bool:
-    """What is fetched meanwhile is the next block of terms, of the same columns."""
-    return schedule.prefetch and schedule.kc > 0 and not schedule.packed_b and whole_lines(access, schedule.nr)
-
-
-def whole_lines(access: Access, columns: int) -> bool:
-    """b lies in memory as one piece, a term behind the other, and one group of so many columns has all of it."""
-    (*outer, inner), width = access.inside, access.columns
-    return access.in_place and not outer and width.is_const and width.value <= columns and inner.b == width \
-        and inner.b.value % PANEL == 0
-
-
-def blocks(access: Access, schedule: Schedule) -> Blocks:
-    return Blocks(access, schedule, tiles(access, schedule))
-
-
-def tiled(kernel: ContractionKernel) -> bool:
-    """A product of bytes that is worth tiles: one at least is full, and of few columns each lies in a full one. Of rows
-    that a loop over blocks of rows hands on, all but the last are as many as there may be."""
-    access = Access.of(kernel)
-    terms, columns, (least, most) = access.terms, access.columns, access.rows.range()
-    if columns.is_const and columns.value < 2 * TILE and columns.value % TILE:
-        return False
-    rows = most if any(p.kind == "tile" for p in kernel.params) else least
-    return access.product.group == 4 and terms.is_const and terms.value >= TILE and (rows or 0) >= TILE
-
-
-def asks_threads(access: Access, schedule: Schedule) -> bool:
-    """What a thread takes depends on how many there are."""
-    return schedule.bands > 0 or schedule.blocked and blocks(access, schedule).rows_first
-
-
-def refusal(access: Access, schedule: Schedule) -> str | None:
-    """Why micro-kernels cannot be called so; None where they can."""
-    if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
-        return "rows of integers are copied"
-    kind = form(schedule.dtype, schedule.isa)
-    if (kind.tiles or kind.sorts or kind.tall(schedule.mr)) and schedule.kc:
-        return "tiles, sorted words and sums of many rows take all terms"
-    copied = schedule.packed_a or schedule.packed_b
-    if copied and not schedule.kc and not access.terms.is_const:
-        return "copies need blocks of a known number of terms"
-    if schedule.packed_b and not access.in_place:
-        return "b is packed already"
-    if access.in_place and not schedule.packed_b and not access.whole_panels:
-        return "the last columns end before their panel does"
-    if access.in_place and schedule.packed_a and not schedule.packed_b and len(access.inside) > 1:
-        return "the terms of b do not follow one another"
-    if not schedule.packed_a:
-        if stands_alone(access, schedule):
-            columns = access.columns
-            if not columns.is_const or columns.value % schedule.nr and columns.value != own_columns(access, schedule):
-                return "tiles at the edges are whole ones"
-        elif len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
-                or access.bounds and not access.border_inner:
-            return "more taps than pointers are kept for"
-        if schedule.kc and (len(access.inside) > 1 or access.bounds):
-            return "only a single loop over terms is cut without a copy"
-    if schedule.bands and (schedule.blocked or schedule.packed_b or by_panels(access, schedule)):
-        return "a team's bands of rows have whole sums, of columns that are not copied"
-    if schedule.bands and (not access.rows.is_const or access.rows.value <= (schedule.bands - 1) * schedule.mr):
-        return f"{schedule.bands} bands of fewer tiles"
-    if schedule.blocked:
-        if not (schedule.mc or access.rows.is_const):
-            return "blocks of an unknown number of rows"
-        if blocks(access, schedule).rows > MOST_TILES:
-            return f"more than {MOST_TILES} tiles in a block of rows"
-    elif schedule.nc and not schedule.packed_b:
-        return "columns are cut into blocks only where they are copied, or terms are cut"
-    return None
 
 
 def emit_part(kernel: ContractionKernel, schedule: Schedule, own: str) -> tuple[str, frozenset[Micro]]:

@@ -13,10 +13,10 @@ from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel,
 from ..loops.scalar_ir import Buffer, unused
 from ..symbolic import wrap
 from ..target import Target
-from . import in_memory
 from .access import Access
 from .byte_windows import byte_window, multiplies_words
 from .identity import identity
+from .schedule_blocks import blocks, tiled
 
 # (kernel, instruction set, parts of the kernel that it is a part of) -> its schedule
 Choose = Callable[[ContractionKernel, str, int], Schedule]
@@ -27,7 +27,7 @@ def isas_of(kernel: Kernel, target: Target) -> list[tuple[str, str]]:
     there for products of integers and have nothing for this kernel, or tiles that it does not fill."""
     parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
     if any(part.product.integer for part in parts):
-        whole = all(in_memory.tiled(part) for part in parts)
+        whole = all(tiled(part) for part in parts)
         return [(isa, isa if whole else _without_tiles(isa)) for isa in target.isas]
     plain = [isa for isa in target.isas if isa not in target.integer_isas]
     window = isinstance(kernel, LoopNestKernel) and byte_window(kernel) is not None
@@ -77,7 +77,7 @@ def floats(part: ContractionKernel, schedule: Schedule) -> int:
     """Of scratch that a thread needs."""
     if schedule.epilogue == "registers" or not (schedule.blocked or schedule.packed_b):
         return 0
-    return in_memory.blocks(Access.of(part), schedule).room.all
+    return blocks(Access.of(part), schedule).room.all
 
 
 def scratch(name: str, room: int) -> Buffer:
