@@ -14,7 +14,7 @@ import shutil
 import subprocess
 from functools import cache as once, partial
 from pathlib import Path
-from typing import Callable, Sequence
+from typing import Callable, Mapping, Sequence
 
 from ..emit.kernels import KernelSource
 from ..errors import UserError
@@ -111,13 +111,11 @@ class Maker:
     def portable(self) -> str:
         return _virtual(self.isas[-1]).removesuffix("a")   # what ends in a runs on one chip alone
 
-    def _key(self, source: KernelSource) -> str:
-        return files.digest("kernel", self.nvcc.banner, self.headers, *FLAGS, WHOLE, *self.isas, source.symbol,
-                            source.text)
-
     def kernel(self, source: KernelSource) -> Path:
-        """The folder of a kernel's codes; `tune` and builds share it."""
-        return self.cache.entry("objects", self._key(source), partial(self._compile, source))
+        """The folder of a kernel's codes, named by the digest of what makes them; `tune` and builds share it."""
+        key = files.digest("kernel", self.nvcc.banner, self.headers, *FLAGS, WHOLE, *self.isas, source.symbol,
+                           source.text)
+        return self.cache.entry("objects", key, partial(self._compile, source))
 
     def _compile(self, source: KernelSource, work: Path) -> None:
         name = source.symbol
@@ -136,14 +134,13 @@ class Maker:
         run_tool([*self.nvcc.command, *FLAGS, form, f"-gencode=arch={virtual},code={code}", *words],
                  f"the generated {source.symbol}.cu does not compile", work, source.text)
 
-    def image(self, sources: Sequence[KernelSource]) -> Image:
-        """Of kernels that are compiled."""
-        inputs = [(source.symbol, self.kernel(source)) for source in sorted(sources, key=lambda s: s.symbol)]
-        key = files.digest("image", *JOINED, *(self._key(source) for source in sorted(sources, key=lambda s: s.symbol)))
+    def image(self, folders: Mapping[str, Path]) -> Image:
+        """folders: of the kernels' codes, by their symbols."""
+        inputs = sorted(folders.items())
+        key = files.digest("image", *JOINED, *(folder.name for _, folder in inputs))
         path = self.cache.entry("objects", key, partial(self._join, inputs)) / "image.bin"
-        sizes = {symbol: sum((folder / f"{symbol}.{isa}.cubin").stat().st_size for isa in self.isas)
-                 for symbol, folder in inputs}
-        return Image(path, {source.symbol: sizes[source.symbol] for source in sources})
+        return Image(path, {symbol: sum((folder / f"{symbol}.{isa}.cubin").stat().st_size for isa in self.isas)
+                            for symbol, folder in folders.items()})
 
     def _join(self, inputs: Sequence[tuple[str, Path]], work: Path) -> None:
         failure = "the kernels cannot be joined to one image"
@@ -183,15 +180,15 @@ def make(sources: Sequence[KernelSource], nvcc: Nvcc, target: Target, cache: Cac
          progress: Callable[[int], None] = lambda n: None) -> Image:
     """One image of all."""
     maker = Maker.of(nvcc, target, cache)
-    run_all(maker.kernel, list(sources), jobs, progress)
-    return maker.image(sources)
+    folders = run_all(maker.kernel, list(sources), jobs, progress)
+    return maker.image({source.symbol: folder for source, folder in zip(sources, folders, strict=True)})
 
 
 def make_each(sources: Sequence[KernelSource], nvcc: Nvcc, target: Target, cache: Cache, jobs: int | None
               ) -> dict[str, Path]:
     """An image of each, by their symbols."""
     maker = Maker.of(nvcc, target, cache)
-    made = run_all(lambda source: maker.image([source]).path, list(sources), jobs)
+    made = run_all(lambda source: maker.image({source.symbol: maker.kernel(source)}).path, list(sources), jobs)
     return dict(zip([source.symbol for source in sources], made, strict=True))
 
 

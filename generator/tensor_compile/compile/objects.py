@@ -32,6 +32,7 @@ class Unit:
 class Object:
     """path: the object in the cache (None: it is part of another one); code: bytes of its code; stack: the deepest it
     can go within the unit, bytes (None where the compiler did not say)."""
+
     name: str
     path: Path | None
     code: int

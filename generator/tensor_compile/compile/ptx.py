@@ -41,7 +41,7 @@ class Module:
         for statement in _statements(text[head.end():]):
             name = _name(statement)
             parts[name] = (*parts.get(name, ()), statement)
-        return Module("\n".join(head[0].split("\n")).strip(), parts)
+        return Module(head[0].strip(), parts)
 
     def renamed(self, names: Iterable[str], suffix: str) -> Module:
         """The same, with other names in the place of these."""
