@@ -2,6 +2,7 @@
 #include "calm.h"
 
 #include "clock.h"
+#include "sorted.h"
 
 enum { LOOPS = 3, PATIENCE = 2000 /* samples of the clock: 0.4 seconds */ };
 #define NEAR 1.1 /* of the usual time, and its inverse */
@@ -24,12 +25,8 @@ static double usual(const tc_calm *calm)
 {
     double sorted[TC_CALM_KEPT];
     const int count = calm->count < TC_CALM_KEPT ? (int)calm->count : TC_CALM_KEPT;
-    for (int i = 0; i < count; ++i) {
-        int at = i;
-        for (; at > 0 && sorted[at - 1] > calm->times[i]; --at)
-            sorted[at] = sorted[at - 1];
-        sorted[at] = calm->times[i];
-    }
+    for (int i = 0; i < count; ++i)
+        tc_sorted_insert(sorted, i, calm->times[i]);
     return sorted[count / 4];
 }
 

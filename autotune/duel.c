@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "duel.h"
 
+#include "sorted.h"
+
 enum { GIVEN = 2, TAKEN = 3 /* points of a turn */, FEW = 12 /* turns whose median tells little */ };
 
 int tc_duel_open(const tc_duel *duel)
@@ -30,23 +32,15 @@ int tc_duel_better(const tc_duel *duel, double worth)
            duel->challenger[quartile] < tc_duel_half(worth) * duel->incumbent[quartile];
 }
 
-/* Into `count` sorted ones. */
-static void insert(double *sorted, int count, double value)
-{
-    for (; count > 0 && sorted[count - 1] > value; --count)
-        sorted[count] = sorted[count - 1];
-    sorted[count] = value;
-}
-
 void tc_duel_turn(tc_duel *duel, double challenger, double incumbent, double again, double worth)
 {
     const int open = tc_duel_open(duel);
     if (duel->turns == TC_DUEL_TURNS)
         return;
     const double least = incumbent < again ? incumbent : again;
-    insert(duel->ratios, duel->turns, 2 * challenger / (incumbent + again));
-    insert(duel->challenger, duel->turns, challenger);
-    insert(duel->incumbent, duel->turns, least);
+    tc_sorted_insert(duel->ratios, duel->turns, 2 * challenger / (incumbent + again));
+    tc_sorted_insert(duel->challenger, duel->turns, challenger);
+    tc_sorted_insert(duel->incumbent, duel->turns, least);
     ++duel->turns;
     if (open)
         duel->points += challenger < tc_duel_half(worth) * least ? GIVEN : -TAKEN;
