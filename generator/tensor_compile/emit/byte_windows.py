@@ -173,7 +173,7 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
     form = (_words if words else _pairs)(w, rows, columns, exists(asked_x) if asked_x else "", fill, at,
                                          text(to_step))
     bias = f"(const int32_t *)p[{number[w.bias.buffer]}] + first" if w.bias else ""
-    return expand_file("window/bytes.c.in" if words else "window/pairs.c.in", {
+    values: dict[str, object] = {
         "symbol": symbol, "label": kernel.label, "parameters": parameters, "taps_y": rows, "taps_x": columns,
         "out": w.store.value.dtype, "out_c": C_TYPE[w.store.value.dtype], "a_c": C_TYPE[w.image.dtype],
         "zero": w.zero, "low": low_high[0], "high": low_high[1], "fill": fill,
@@ -187,7 +187,9 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
         "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
         "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
         "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0,
-        "most": f"{MOST_FACTOR}f", **form})
+        "most": f"{MOST_FACTOR}f", **form}
+    parts = ("window/bytes.c.in" if words else "window/pairs.c.in", "window/share.c.in")
+    return "\n".join(expand_file(part, values) for part in parts)
 
 
 def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int], str]) -> dict[str, object]:
