@@ -112,31 +112,37 @@ static tc_status load_products(tc_cuda *cuda, tc_cuda_loaded *made, tc_error *er
     return TC_STATUS_OK;
 }
 
+/* Copies `bytes` bytes to new memory of the device, *to. `from` has to stay until the stream is waited for. The caller
+   releases *to where it is not 0, also where the copy failed. */
+static tc_status place(tc_cuda *cuda, tc_cuda_address *to, const void *from, size_t bytes, tc_error *error)
+{
+    const tc_status status = tc_cuda_answer(cuda, cuda->api.allocate(to, bytes), "cuMemAlloc", error);
+    if (status != TC_STATUS_OK)
+        return status;
+    return tc_cuda_answer(cuda, cuda->api.upload(*to, from, bytes, cuda->device.own_stream), "cuMemcpyHtoDAsync",
+                          error);
+}
+
+/* The same, and waits: `from` need not stay. */
+static tc_status place_whole(tc_cuda *cuda, tc_cuda_address *to, const void *from, size_t bytes, tc_error *error)
+{
+    const tc_status status = place(cuda, to, from, bytes, error);
+    if (status != TC_STATUS_OK)
+        return status;
+    return tc_cuda_answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
+}
+
 /* The cell that checks of indices leave faults in. */
 static tc_status make_cell(tc_cuda *cuda, tc_error *error)
 {
     static const tc_device_fault none;
-    if (cuda->device.cell)
-        return TC_STATUS_OK;
-    tc_status status = tc_cuda_answer(cuda, cuda->api.allocate(&cuda->device.cell, sizeof none), "cuMemAlloc", error);
-    if (status == TC_STATUS_OK)
-        status = tc_cuda_answer(cuda, cuda->api.upload(cuda->device.cell, &none, sizeof none, cuda->device.own_stream),
-                                "cuMemcpyHtoDAsync", error);
-    return status;
+    return cuda->device.cell ? TC_STATUS_OK : place(cuda, &cuda->device.cell, &none, sizeof none, error);
 }
 
 static tc_status load_weights(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned char *payload, tc_error *error)
 {
     const size_t bytes = (size_t)made->model->weights_bytes;
-    if (!bytes)
-        return TC_STATUS_OK;
-    tc_status status = tc_cuda_answer(cuda, cuda->api.allocate(&made->weights, bytes), "cuMemAlloc", error);
-    if (status == TC_STATUS_OK)
-        status = tc_cuda_answer(cuda, cuda->api.upload(made->weights, payload, bytes, cuda->device.own_stream),
-                                "cuMemcpyHtoDAsync", error);
-    if (status == TC_STATUS_OK)
-        status = tc_cuda_answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
-    return status;
+    return bytes ? place_whole(cuda, &made->weights, payload, bytes, error) : TC_STATUS_OK;
 }
 
 static tc_status load_biases(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned char *payload, tc_error *error)
@@ -152,15 +158,7 @@ static tc_status load_biases(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned
         tc_lt_round((uint16_t *)(void *)(block + bias->to), (const float *)(const void *)(payload + bias->from),
                     (size_t)bias->count, bias->dtype);
     }
-    tc_status status = tc_cuda_answer(cuda, cuda->api.allocate(&made->biases, (size_t)code->bias_bytes), "cuMemAlloc",
-                                      error);
-    if (status == TC_STATUS_OK)
-        status = tc_cuda_answer(cuda,
-                                cuda->api.upload(made->biases, block, (size_t)code->bias_bytes,
-                                                 cuda->device.own_stream),
-                                "cuMemcpyHtoDAsync", error);
-    if (status == TC_STATUS_OK)
-        status = tc_cuda_answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
+    const tc_status status = place_whole(cuda, &made->biases, block, (size_t)code->bias_bytes, error);
     free(block);
     return status;
 }
