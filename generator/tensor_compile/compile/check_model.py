@@ -17,7 +17,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
-from ..graph.verify import callees_of
+from ..graph.verify import callees_of, held
 from ..loops.loop_ir import FunctionPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
@@ -334,13 +334,11 @@ def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want
 
 def _rounds(module: Module, name: str) -> Loc | None:
     """Where the function, or one that it calls, makes an integer of a float first."""
-    todo = [module.functions[name]]
-    for function in todo:
+    for function in held(module.functions, module.functions[name]):
         for node in function.nodes:
             if node.op == "round" or node.op == "cast" and DTYPES[node.operands[0].dtype].is_float \
                     and not DTYPES[node.types[0].dtype].is_float:
                 return node.loc
-            todo += [module.functions[called] for called in callees_of(node)]
     return None
 
 

@@ -16,7 +16,7 @@ from .infer import Context
 from .ir import Function, Module, Node, TensorType, Value
 from .rewrite import Builder, Values
 from .table import PRIMITIVES
-from .verify import callees_of
+from .verify import callees_of, held
 
 _LEAVES = frozenset(("weight", "constant", "iota", "dim_value"))
 _VARYING = frozenset(("state", "packed"))
@@ -27,15 +27,8 @@ def control(module: Module) -> Module:
     if not any(PRIMITIVES[n.op].graphs for f in module.functions.values() for n in f.nodes):
         return module
     rebuilder = _Rebuilder(module)
-    entries = {f.name: rebuilder.function(f.name) for f in module.entries}
-    reached: dict[str, Function] = {}
-    pending = [h for f in entries.values() for n in f.nodes for h in callees_of(n)]
-    while pending:
-        name = pending.pop(0)
-        if name not in reached:
-            reached[name] = rebuilder.made[name]
-            pending += [h for n in reached[name].nodes for h in callees_of(n)]
-    return replace(module, functions={**entries, **reached})
+    entries = [rebuilder.function(f.name) for f in module.entries]
+    return replace(module, functions={f.name: f for f in held(rebuilder.made, *entries)})
 
 
 class _Rebuilder:

@@ -18,7 +18,7 @@ from .inline import inline
 from .ir import Function, Guard, Module
 from .simplify import simplify
 from .specialize import refuted, specialize, suffix
-from .verify import callees_of, verify
+from .verify import callees_of, held, verify
 from .widen import widen
 from .windows import windows
 from .winograd import winograd
@@ -131,24 +131,14 @@ def _add(module: Module, root: str, sizes: Mapping[Sym, int], functions: dict[st
 
 def dims_of(module: Module, root: Function) -> set[Sym]:
     """Dims that the function, or one it holds, depends on."""
-    found: set[Sym] = set()
-    seen: set[str] = set()
-    pending = [root]
     exprs: set[Expr] = set()
-    while pending:
-        function = pending.pop()
-        if function.name in seen:
-            continue
-        seen.add(function.name)
+    for function in held(module.functions, root):
         for node in (*function.parameters, *function.nodes):
             exprs.update(d for t in node.types for d in t.shape)
             exprs.update(e for v in node.attrs.values() if isinstance(v, tuple) for e in v if isinstance(e, Expr))
-            pending += [module.functions[h] for h in callees_of(node)]
         for g in function.guards:
             exprs.update((g.lhs, g.rhs))
-    for e in exprs:
-        found |= e.symbols()
-    return found
+    return {s for e in exprs for s in e.symbols()}
 
 
 # Passes before specialization: after `dce` the arithmetic is fixed (docs/numerics.md), and what it leaves is what the

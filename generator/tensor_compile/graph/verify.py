@@ -7,7 +7,7 @@ prefixes the calls give; assigned values have their state's type; functions call
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from ..symbolic import Expr, Sym
 from .errors import IrError
@@ -169,6 +169,18 @@ def callees_of(node: Node) -> Iterator[str]:
     for name in primitive.graphs if primitive else ():
         if isinstance(node.attrs.get(name), str):
             yield node.attrs[name]
+
+
+def held(functions: Mapping[str, Function], *roots: Function) -> Iterator[Function]:
+    """The roots, then the functions that they hold, and those that these hold, each once. functions: by name."""
+    known = {f.name for f in roots}
+    pending = [*roots]
+    for function in pending:
+        yield function
+        for name in (h for node in function.nodes for h in callees_of(node)):
+            if name not in known:
+                known.add(name)
+                pending.append(functions[name])
 
 
 def _cycle(module: Module) -> list[str]:

@@ -13,13 +13,12 @@ from __future__ import annotations
 from typing import Iterator, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
-from ..symbolic import Sym
 from ..target import Target
 from . import schedule_cuda
 from .accesses import conflicts, Touch, touch_of
 from .loop_ir import Aside, AttentionKernel, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, \
     Kernel, PreparedKernel, Step
-from .scalars import extent
+from .scalars import domain_size
 from .schedule_half import MULTIPROCESSORS
 
 LONGEST = 16      # steps of a stretch
@@ -118,7 +117,7 @@ def _bytes(kernel: Kernel) -> int:
 
 
 def _multiply_adds(kernel: Kernel) -> int:
-    return sum(_points(part.batch + part.m + part.n + part.k) for part in _contractions(kernel))
+    return sum(domain_size(part.batch + part.m + part.n + part.k).value for part in _contractions(kernel))
 
 
 def _contractions(kernel: Kernel) -> Iterator[ContractionKernel]:
@@ -126,10 +125,3 @@ def _contractions(kernel: Kernel) -> Iterator[ContractionKernel]:
         yield from _contractions(kernel.contraction)
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         yield from kernel.contractions
-
-
-def _points(variables: Sequence[Sym]) -> int:
-    points = 1
-    for s in variables:
-        points *= extent(s).value
-    return points
