@@ -18,10 +18,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cases import EXAMPLES, OWN, Case
-from run import ROOT, Log, comparison, device, library, sanitizer
+from run import ROOT, Log, comparison, device, library, sanitizer, summary
 
 sys.path.insert(0, str(ROOT / "generator"))
-from tensor_compile.compile import cuda_target, lock as locks, record, tune_cuda, tune_model
+from tensor_compile.compile import cuda_image, lock as locks, record, tune_cuda, tune_model
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock import Entry
 from tensor_compile.loops import schedule_cuda
@@ -71,7 +71,7 @@ class Model:
         """Writes the locks."""
         (asked,) = list(record.builds(self.work / "cache"))
         of = tune_model.planned(asked)
-        tools = tune_cuda.Toolset(cuda_target.detect(asked.nvcc), of.host, of.target, Cache(self.work / "cache"), None,
+        tools = tune_cuda.Toolset(cuda_image.detect(asked.nvcc), of.host, of.target, Cache(self.work / "cache"), None,
                                   True)
         found = tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
         result = tune_cuda.tune(found, tools, self.work / "ours.lock", ROUNDS, again=True, keep=False)
@@ -117,8 +117,7 @@ class Model:
             self.log.say(f"{title}: not ended in {time.time() - begun:.0f} s")
             return False
         lines = done.stdout.splitlines()
-        said = [line.replace("=", "").strip() for line in lines if "SUMMARY" in line]
-        self.log.say(f"{title}: exit {done.returncode}, {'; '.join(said)}, {time.time() - begun:.0f} s")
+        self.log.say(f"{title}: exit {done.returncode}, {summary(lines)}, {time.time() - begun:.0f} s")
         if done.returncode:
             self.log.say("\n".join(f"  {line}" for line in (lines + done.stderr.splitlines())[:30]))
         return done.returncode == 0

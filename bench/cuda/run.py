@@ -24,6 +24,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Iterable
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
@@ -168,15 +169,19 @@ def sanitized(model: Model, libraries: tuple[Path, Path], compare: Path, log: Lo
     for tool in SANITIZERS if model.brief else ():
         words = [*sanitizer(tool), compare, *libraries, model.name, *model.brief]
         done = subprocess.run(words, capture_output=True, text=True, check=False)
-        found = [line for line in done.stdout.splitlines() if "SUMMARY" in line] \
-            or [done.stdout[-400:] + done.stderr[-400:]]
+        found = summary(done.stdout.splitlines()) or done.stdout[-400:] + done.stderr[-400:]
         good &= done.returncode == 0
-        log.say(f"{model.name}, compute-sanitizer {tool}: {'; '.join(line.replace('=', '').strip() for line in found)}")
+        log.say(f"{model.name}, compute-sanitizer {tool}: {found}")
     return good
 
 
 def sanitizer(tool: str) -> list[str]:
     return ["compute-sanitizer", "--tool", tool, "--error-exitcode", "9"]
+
+
+def summary(lines: Iterable[str]) -> str:
+    """Of what compute-sanitizer printed, what it counted; empty where it did not end."""
+    return "; ".join(line.replace("=", "").strip() for line in lines if "SUMMARY" in line)
 
 
 class Families:

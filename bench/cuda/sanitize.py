@@ -22,7 +22,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer
+from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer, summary
 from speed import profile
 
 MODELS = ROOT / "bench" / "cuda" / "models"
@@ -167,9 +167,9 @@ class Runs:
                 lines, code = (done.stdout + done.stderr).splitlines(), done.returncode
             except subprocess.TimeoutExpired:
                 lines = ["not ended"]
-        said = [line.replace("=", "").strip() for line in lines if "SUMMARY" in line] if tool else \
-            [f"{sum('repetitions give the same bits' in line for line in lines)} calls repeated, the same bits"]
-        text = f"{title}: exit {code}, {'; '.join(said)}, {time.time() - begun:.0f} s at {begun - self.begun:.0f}"
+        said = summary(lines) if tool else \
+            f"{sum('repetitions give the same bits' in line for line in lines)} calls repeated, the same bits"
+        text = f"{title}: exit {code}, {said}, {time.time() - begun:.0f} s at {begun - self.begun:.0f}"
         if code:
             text += "\n  " + "\n  ".join(line for line in lines if "elements differ" not in line
                                          or "FAILED" in line)[:1500]

@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 
 from cases import EXAMPLES, OWN, Case
-from run import TOOL, Log, comparison, device, library, sanitizer
+from run import TOOL, Log, comparison, device, library, sanitizer, summary
 
 TURNS, SEARCHES = 3, 4
 
@@ -71,8 +71,7 @@ def tuned(case: Case, work: Path, cc: str, compare: Path, log: Log) -> bool:
     done = subprocess.run([*sanitizer("memcheck"), *map(str, [compare, frozen, frozen, case.model, *case.words,
                                                               *case.calls])], capture_output=True, text=True,
                           check=False)
-    said = [line.replace("=", "").strip() for line in done.stdout.splitlines() if "SUMMARY" in line]
-    log.say(f"the lock's under memcheck: exit {done.returncode}, {'; '.join(said)}")
+    log.say(f"the lock's under memcheck: exit {done.returncode}, {summary(done.stdout.splitlines())}")
     return good and done.returncode == 0
 
 
