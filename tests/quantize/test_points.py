@@ -9,27 +9,12 @@ from itertools import product
 from pathlib import Path
 
 from samples import run, st
+from squares import both, Exact
 from tap import done, equal, note, ok
 from tensor_compile.graph.winograd_integers import FORM, SHIFT, worth
 
 
-class Exact:
-    @staticmethod
-    def add(a, b):
-        return a + b
-
-    @staticmethod
-    def sub(a, b):
-        return a - b
-
-
-def both(transform, square):
-    """A transformation of the rows of a square, then of its columns."""
-    columns = list(zip(*[transform(list(line)) for line in zip(*square)]))
-    return [transform(list(line)) for line in columns]
-
-
-def twice(taps):
+def twice(_, taps):
     return [sum(2 * by * t for by, t in zip(line, taps)) for line in FORM.weights]
 
 
@@ -40,11 +25,11 @@ for low, high in ((-128, 127), (0, 255)):
         draw = (lambda ends: rng.choice(ends)) if number % 2 else (lambda ends: rng.randint(*ends))
         image = [[draw((low, high)) for _ in range(FORM.n)] for _ in range(FORM.n)]
         window = [[draw((-128, 127)) for _ in range(3)] for _ in range(3)]
-        points, weights = both(lambda line: FORM.image(Exact, line), image), both(twice, window)
+        points, weights = both(FORM.image, Exact, image), both(twice, Exact, window)
         flat = [*sum(points, []), *sum(weights, [])]
         within &= all(Fraction(x).denominator == 1 and -(1 << 15) <= x < 1 << 15 for x in flat)
         sums = [[x * w for x, w in zip(*lines)] for lines in zip(points, weights)]
-        got = both(lambda line: FORM.result(Exact, line), sums)
+        got = both(FORM.result, Exact, sums)
         want = [[sum(image[i + a][j + b] * window[a][b] for a, b in product(range(3), repeat=2)) for j in range(2)]
                 for i in range(2)]
         right &= [[int(x) >> SHIFT for x in line] for line in got] == want

@@ -11,25 +11,12 @@ from itertools import product
 from pathlib import Path
 
 import models
+from squares import both, Exact
 from tap import done, equal, note, ok
 from tensor_compile.graph.winograd import chosen, FORMS, TAPS, Form
 
 ERRORS = {2: 1.0, 4: 4.0}     # root mean square, in those of direct sums: docs/numerics.md
 CHANNELS, TILES = 32, 12
-
-
-class Exact:
-    @staticmethod
-    def add(a, b):
-        return a + b
-
-    @staticmethod
-    def sub(a, b):
-        return a - b
-
-    @staticmethod
-    def scale(by, a):
-        return by * a
 
 
 def rounded(x: float) -> float:
@@ -50,12 +37,6 @@ class Single(Exact):
     @staticmethod
     def scale(by, a):
         return rounded(float(by) * a)
-
-
-def both(transform, arithmetic, square):
-    """A transformation of the rows of a square, then of its columns."""
-    columns = list(zip(*[transform(arithmetic, list(line)) for line in zip(*square)]))
-    return [transform(arithmetic, list(line)) for line in columns]
 
 
 def weights_of(form: Form, window):
