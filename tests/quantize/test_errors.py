@@ -44,6 +44,9 @@ with tempfile.TemporaryDirectory() as name:
     refused("m.c", "flat", 1, "input x: the file has f32[20], the model takes f32[n,4]")
     refused("m.c", "none", 1, "there are no samples: an input has 0 of them")
     refused("m.c", "nan", 1, "x (m.c:5) is NaN for one of the samples 0 to 4: no scale can be found", "nan: error")
+    filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"
+    (folder / "filled.c").write_text(MODEL.replace("PRODUCT", filled), encoding="utf-8")
+    refused("filled.c", "good", 1, "entry_1 (filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
     refused("m.c", "good", 2, "no convolution or product by weights is called 'fd'", "they are fc",
             more=("--float", "fd"))
     refused("m.c", "good", 1,

@@ -29,8 +29,8 @@ TC_MODEL(padded)
 {
     tc_tensor x = tc_input(g, "x", TC_F32, 1, 4, 16);
     tc_weights(g, "padded.safetensors");
-    x = tc_pad(tc_layer_conv1d(g, x, "first"), .low = {0, 0, 1}, .high = {0, 0, 1}, .value = -INFINITY);
-    tc_output(g, "y", tc_layer_conv1d(g, tc_max_pool1d(x, .kernel = 2), "last"));
+    x = tc_pad(tc_layer_conv1d(g, x, "first"), .low = {0, 0, 1}, .high = {0, 0, 1}, .value = FILLED);
+    tc_output(g, "y", tc_layer_conv1d(g, READ, "last"));
 }
 """
 
@@ -109,16 +109,21 @@ with tempfile.TemporaryDirectory() as name:
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
-    (folder / "padded.c").write_text(PADDED, encoding="utf-8")
     write(folder / "padded.safetensors",
           {"first.weight": ((8, 4, 3), floats(96, 1, 0.1)), "first.bias": ((8,), [-2.0] * 8),
            "last.weight": ((3, 8, 3), floats(72, 3, 0.2)), "last.bias": ((3,), floats(3, 4))})
     write(folder / "data.safetensors", {"x": ((20, 4, 16), floats(20 * 64, 5))})
-    for activations in ("i8", "u8"):
+
+    def padded(filled: str, read: str, name: str, activations: str = "i8") -> None:
+        (folder / "padded.c").write_text(PADDED.replace("FILLED", filled).replace("READ", read), encoding="utf-8")
         made = run("quantize", folder / "padded.c", "--data", folder / "data.safetensors", "-o", folder / activations,
-                   "--interpret", "--activations", activations)
+                   "--interpret", "--activations", activations, "--force")
         errors = re.findall(r"^\w+ +([0-9.]+) dB", made.stdout, re.M)
-        if not ok(made.returncode == 0 and len(errors) == 3 and all(float(d) > 30 for d in errors),
-                  f"{activations}: what is padded with -INFINITY is the lowest integer there"):
+        if not ok(made.returncode == 0 and len(errors) == 3 and all(float(d) > 30 for d in errors), name):
             note(made.stdout + made.stderr)
+
+    for activations in ("i8", "u8"):
+        padded("-INFINITY", "tc_max_pool1d(x, .kernel = 2)",
+               f"{activations}: what is padded with -INFINITY is the lowest integer there", activations)
+    padded("NAN", "tc_where(tc_isnan(x), tc_full(g, -9, TC_F32), x)", "what is padded with NaN stays floats")
 done()

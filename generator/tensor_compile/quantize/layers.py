@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from fnmatch import fnmatchcase
-from math import prod
+from math import isnan, prod
 from typing import Collection, Mapping
 
 from ..graph.fold import is_constant
@@ -176,7 +176,10 @@ class _Finder:
         if node.op in _MOVES or node.op == "window_reduce" and node.attrs["op"] == "max" and self._pooled(node) \
                 or node.op == "reduce" and node.attrs["op"] == "max":
             return Layer("moves", result, node.operands, node, "") if self._integers(node.operands[0]) else None
-        if node.op == "pad" and scalar_of(node.operands[1]) is not None:
+        if node.op == "pad":
+            filled = scalar_of(node.operands[1])
+            if filled is None or isnan(float(filled)):      # no integer stands for NaN
+                return None
             return Layer("moves", result, node.operands[:1], node, "") if self._integers(node.operands[0]) else None
         if node.op == "concat":
             return Layer("concat", result, node.operands, node, "") if all(map(self._integers, node.operands)) else None
