@@ -132,11 +132,19 @@ static tc_status place_whole(tc_cuda *cuda, tc_cuda_address *to, const void *fro
     return tc_cuda_answer(cuda, cuda->api.stream_wait(cuda->device.own_stream), "cuStreamSynchronize", error);
 }
 
-/* The cell that checks of indices leave faults in. */
+/* The cell that checks of indices leave faults in. Where it cannot be filled there is none: the next load makes it. */
 static tc_status make_cell(tc_cuda *cuda, tc_error *error)
 {
     static const tc_device_fault none;
-    return cuda->device.cell ? TC_STATUS_OK : place(cuda, &cuda->device.cell, &none, sizeof none, error);
+    tc_cuda_address *cell = &cuda->device.cell;
+    if (*cell)
+        return TC_STATUS_OK;
+    const tc_status status = place(cuda, cell, &none, sizeof none, error);
+    if (status != TC_STATUS_OK && *cell) {
+        cuda->api.release(*cell);
+        *cell = 0;
+    }
+    return status;
 }
 
 static tc_status load_weights(tc_cuda *cuda, tc_cuda_loaded *made, const unsigned char *payload, tc_error *error)

@@ -66,6 +66,9 @@ def refusals(folder: Path) -> list[tuple[str, str, dict[str, str]]]:
             fails("load", "cuModuleGetFunction:2:500", "CUDA_ERROR_NOT_FOUND"),
             ("", "", {"FAKE_CUDA_FAIL": "cuModuleLoadData:2:200"}),   # all kernels are one module
             fails("load", "cuMemAlloc:1:2", "CUDA_ERROR_OUT_OF_MEMORY"),
+            fails("load", "cuMemcpyHtoDAsync:1", lost),    # the cell of faults
+            fails("load", "cuMemcpyHtoDAsync:2", lost),
+            fails("load", "cuStreamSynchronize:1", lost),
             fails("memory", "cuMemAlloc:3:2", "CUDA_ERROR_OUT_OF_MEMORY"),
             fails("call", "cuLaunchKernel:3", lost),
             fails("call", "cuMemcpyDtoHAsync:2", lost),
