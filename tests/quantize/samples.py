@@ -11,6 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tap import note, ok
 from tensor_compile.cli import main
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -44,3 +45,12 @@ def called(*words: object) -> subprocess.CompletedProcess[str]:
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run([*TOOL, *map(str, words)], capture_output=True, text=True, check=False)
+
+
+def bits(name: str, *words: object, least: int = 1) -> None:
+    """`check` of a model, which prints at least so many lines about its results, finds the bits of the interpreter in
+    all that this processor can run."""
+    done = run("check", *words)
+    lines = [line for line in done.stdout.splitlines() if "bits of the interpreter: " in line]
+    if not ok(len(lines) >= least and all(line.endswith(": equal") or "skipped" in line for line in lines), name):
+        note(done.stdout + done.stderr)

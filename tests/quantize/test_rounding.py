@@ -6,7 +6,7 @@ import struct
 import tempfile
 from pathlib import Path
 
-from samples import run, st
+from samples import bits, run, st
 from tap import done, equal, note, ok
 
 MODEL = """#include <tensor_compile/model.h>
@@ -102,11 +102,8 @@ with tempfile.TemporaryDirectory() as name:
     tensors |= {f"{kind}{n}": ("F32", [n], [some[i * i % 3] for i in range(n)]) for n in COLUMNS
                 for kind, some in SCALES.items()}
     st.write(folder / "w.safetensors", tensors)
-    called = run("check", folder / "m.c", "--isa", "avx2,avx512,avx512_vnni,avx512_amx")
-    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
-    if not ok(len(bits) >= 15 and all(line.endswith(": equal") or "skipped" in line for line in bits),
-              "results of vectors are those of the interpreter"):
-        note(called.stdout + called.stderr)
+    bits("results of vectors are those of the interpreter", folder / "m.c", "--isa",
+         "avx2,avx512,avx512_vnni,avx512_amx", least=15)
 
 # A difference of infinite numbers within a rounding that needs no limits.
 NONE = """#include <tensor_compile/model.h>
@@ -123,11 +120,7 @@ TC_MODEL(m)
 with tempfile.TemporaryDirectory() as name:
     (Path(name) / "m.c").write_text(NONE, encoding="utf-8")
     st.write(Path(name) / "w.safetensors", {"w": ("I8", [80, 70], [rng.randrange(-128, 128) for _ in range(80 * 70)])})
-    called = run("check", Path(name) / "m.c", "--isa", "avx2,avx512_vnni")
-    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
-    if not ok(bits and all(line.endswith(": equal") or "skipped" in line for line in bits),
-              "what is no number is rounded as the interpreter does"):
-        note(called.stdout + called.stderr)
+    bits("what is no number is rounded as the interpreter does", Path(name) / "m.c", "--isa", "avx2,avx512_vnni")
 
 # Rounded products that are added to: within the limits, beyond them, and halfway between two integers.
 ADDED = """#include <tensor_compile/model.h>
@@ -147,11 +140,8 @@ with tempfile.TemporaryDirectory() as name:
                for i, most in enumerate((128, 8))}
     st.write(Path(name) / "w.safetensors", tensors | {"scale": ("F32", [96], [(0.2, 1e-3, 0.125, 3e-5)[i % 4]
                                                                            for i in range(96)])})
-    called = run("check", Path(name) / "m.c", "--isa", "avx2,avx512_vnni,avx512_amx")
-    bits = [line for line in called.stdout.splitlines() if "bits of the interpreter: " in line]
-    if not ok(len(bits) >= 2 and all(line.endswith(": equal") or "skipped" in line for line in bits),
-              "rounded products that are added to have the interpreter's bits"):
-        note(called.stdout + called.stderr)
+    bits("rounded products that are added to have the interpreter's bits", Path(name) / "m.c", "--isa",
+         "avx2,avx512_vnni,avx512_amx", least=2)
 
 # Sums of as many terms by what the caller guarantees alone: 2 n = 3 k. Words that are not sorted say so. And weights
 # that another variant sorts: of known rows.
