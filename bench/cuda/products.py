@@ -12,13 +12,12 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from cases import EXAMPLES, OWN, Case
-from run import ROOT, Log, comparison, device, library, sanitizer, summary
+from run import ROOT, Log, comparison, device, library, sanitizer, summary, workplace
 
 sys.path.insert(0, str(ROOT / "generator"))
 from tensor_compile.compile import cuda_image, lock as locks, record, tune_cuda, tune_model
@@ -131,9 +130,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="nothing goes on after that")
     args = parser.parse_args()
     cc, log, good, end = os.environ.get("CC", "cc"), Log(args.log), True, time.time() + args.seconds
-    with tempfile.TemporaryDirectory() as place, ThreadPoolExecutor(8) as pool:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work, ThreadPoolExecutor(8) as pool:
         log.say(f"device: {device()}")
         compare = comparison(work, cc)
         chosen = [case for case in cases() if not args.only or case.name in args.only.split(",")]

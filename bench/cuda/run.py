@@ -22,9 +22,10 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Iterable
+from typing import Iterable, Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = [sys.executable, str(ROOT / "generator/tensor-compile")]
@@ -97,6 +98,15 @@ class Log:
         self.lines.append(text)
         if self.path:
             self.path.write_text("\n".join(self.lines) + "\n", encoding="utf-8")
+
+
+@contextmanager
+def workplace(asked: Path | None) -> Iterator[Path]:
+    """The folder that is asked for, made where it is not there; without one a temporary one."""
+    with tempfile.TemporaryDirectory() as place:
+        work = (asked or Path(place)).resolve()
+        work.mkdir(parents=True, exist_ok=True)
+        yield work
 
 
 def run(command: list, **more) -> str:
@@ -272,9 +282,7 @@ def main() -> int:
     log = Log(args.log)
     only = set(filter(None, args.only.split(",")))
     good = True
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work:
         log.say(f"device: {device()}; target {args.target_file}; {first_line([cc, '--version'])}")
         compare = comparison(work, cc)
         chosen = [model for model in models() if not only or model.name in only]

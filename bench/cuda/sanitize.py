@@ -16,13 +16,12 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer, summary
+from run import BATCHED, ROOT, Log, best_isa, comparison, device, library, make_weights, sanitizer, summary, workplace
 from speed import profile
 
 MODELS = ROOT / "bench" / "cuda" / "models"
@@ -190,9 +189,7 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=1e9, help="nothing goes on after that")
     args = parser.parse_args()
     log = Log(args.log)
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work:
         log.say(f"device: {device()}")
         good = Runs(args, work, log).all([m for m in models() if not args.only or m.name in args.only.split(",")],
                                          args.precision.split(","))

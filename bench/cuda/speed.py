@@ -16,12 +16,11 @@ import os
 import re
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import ROOT, Log, best_isa, comparison, device, library, make_weights
+from run import ROOT, Log, best_isa, comparison, device, library, make_weights, workplace
 
 MODELS = ROOT / "bench" / "cuda" / "models"
 EXAMPLES = ROOT / "examples"
@@ -174,9 +173,7 @@ def main() -> int:
     cc, log, only = os.environ.get("CC", "cc"), Log(args.log), set(filter(None, args.only.split(",")))
     precisions = list(dict.fromkeys(["f32", *args.precision.split(",")]))
     good = True
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work:
         log.say(f"device: {device()}")
         compare = comparison(work, cc)
         chosen = [case for case in cases() if not only or case.name in only]

@@ -10,11 +10,10 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from run import ROOT, RUNTIME, TOOL, Log, best_isa, comparison, device, library, make_weights, run
+from run import ROOT, RUNTIME, TOOL, Log, best_isa, comparison, device, library, make_weights, run, workplace
 
 SOURCE = ROOT / "examples/minilm/model.c"
 WEIGHTS = ROOT / "bench/cuda/models/make_weights.c"
@@ -73,9 +72,7 @@ def main() -> int:
         good &= done.returncode == 0
         log.say(f"\n{what}: exit {done.returncode}\n{done.stdout}{done.stderr}".rstrip())
 
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work:
         log.say(f"device: {device()}")
         make_weights(work / "bert.safetensors", cc, WEIGHTS, "-DBERT")
         weights = f'-DWEIGHTS="{work}/bert.safetensors"'

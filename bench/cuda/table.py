@@ -15,11 +15,10 @@ import argparse
 import re
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from run import Log, device
+from run import Log, device, workplace
 
 HERE = Path(__file__).resolve().parent
 MODES = ("eager", "default", "reduce-overhead", "max-autotune")
@@ -131,8 +130,7 @@ def main() -> int:
     args = parser.parse_args()
     log, only = Log(args.log), set(filter(None, args.only.split(",")))
     chosen = [row for row in rows(args.precision) if not only or row.case in only]
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
+    with workplace(args.work) as work:
         process = torch_times(chosen, args.precision, args.modes, args.seconds)
         ours(chosen, args.precision, work, True)
         said, _ = process.communicate()

@@ -10,12 +10,11 @@ import argparse
 import os
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
 from cases import EXAMPLES, OWN, Case
-from run import TOOL, Log, comparison, device, library, sanitizer, summary
+from run import TOOL, Log, comparison, device, library, sanitizer, summary, workplace
 
 TURNS, SEARCHES = 3, 4
 
@@ -82,9 +81,7 @@ def main() -> int:
     parser.add_argument("--only", default="")
     args = parser.parse_args()
     cc, log, good = os.environ.get("CC", "cc"), Log(args.log), True
-    with tempfile.TemporaryDirectory() as place:
-        work = (args.work or Path(place)).resolve()
-        work.mkdir(parents=True, exist_ok=True)
+    with workplace(args.work) as work:
         log.say(f"device: {device()}")
         compare = comparison(work, cc)
         for case in cases():
