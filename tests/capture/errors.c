@@ -4,7 +4,7 @@
  */
 #include "mistakes.h"
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(input_twice, "tc_input: a second input \"x\" (the first is at line",                                            \
       tc_input(g, "x", TC_F32, 1); AT; tc_input(g, "x", TC_F32, 1))                                                   \
     X(input_name, "tc_input: input name \"a b\" is no C identifier", AT; tc_input(g, "a b", TC_F32))                  \
@@ -303,9 +303,7 @@ static tc_tensor outer;
 TC_GRAPH(foreign) { tc_parameter(g, "x"), tc_output(g, "y", (AT, tc_relu(outer))); }
 TC_GRAPH(none) { tc_parameter(g, "x"); }
 
-#define X BODY
-CASES
-#undef X
+CASES(BODY)
 
 static void no_outputs(tc_graph *g)
 {
@@ -380,9 +378,7 @@ static void several(tc_graph *g)
 
 int main(void)
 {
-#define X EXPECT
-    CASES
-#undef X
+    CASES(EXPECT)
     expect("no outputs", no_outputs, "test has no outputs", false);
     expect("open scope", open_scope, "\"layer\" is still open at the end of test", false);
     expect("no rule", no_rule, "internal error: no type rule for call", false);

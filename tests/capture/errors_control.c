@@ -9,7 +9,7 @@
 #define F(...) tc_full(g, 1, TC_F32, __VA_ARGS__)
 #define S tc_full(g, 1, TC_F32)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(carry_type, "TC_SCAN: h is f32[2] before an iteration and f32[3] behind it", tc_tensor h = F(2); AT;                  \
       TC_SCAN(g, 3, &h) { h = F(3); })                                                                                \
     X(carry_dtype, "TC_WHILE: b is f32[] before an iteration and i64[] behind it", tc_tensor a = F(1), b = S; AT;         \
@@ -84,9 +84,7 @@
     X(inner_outside, "tc_neg: argument 'x' is a tensor of another function, scan", tc_tensor y = F(2);                \
       TC_SCAN(g, 3) { y = tc_neg(y); } AT; tc_neg(y))
 
-#define X BODY
-CASES
-#undef X
+CASES(BODY)
 
 static void left(tc_graph *g)
 {
@@ -162,9 +160,7 @@ static void expect_note(void)
 
 int main(void)
 {
-#define X EXPECT
-    CASES
-#undef X
+    CASES(EXPECT)
     expect("left", left, "TC_SCAN: it is left by break, return or goto", true);
     expect_note();
     expect("scope", scope, "a scope is still open at the end of TC_SCAN", false);

@@ -6,7 +6,7 @@
 
 #define I(...) IN(TC_I64, __VA_ARGS__)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(nms, "tc_nms: boxes f32[2,5,4], scores f32[2,3,6]", tc_tensor b = F(2, 5, 4), s = F(2, 3, 6); AT;               \
       tc_nms(b, s, TC_SIZES(3)))                                                                                      \
     X(nms_empty, "tc_nms: no boxes: f32[2,0,4]", tc_tensor b = F(2, 0, 4), s = F(2, 3, 0); AT; tc_nms(b, s, TC_SIZES(3))) \
@@ -28,14 +28,4 @@
     X(deform, "tc_deform_conv2d: shapes do not fit: f32[1,2,8,8] by f32[4,2,3,3] at f32[1,18,8,8]",                   \
       tc_tensor x = F(1, 2, 8, 8), w = F(4, 2, 3, 3), o = F(1, 18, 8, 8); AT; tc_deform_conv2d(x, w, o))
 
-#define X BODY
-CASES
-#undef X
-
-int main(void)
-{
-#define X EXPECT
-    CASES
-#undef X
-    return tc_done();
-}
+MISTAKES(CASES)

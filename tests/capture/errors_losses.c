@@ -8,7 +8,7 @@
 #define H(...) IN(TC_F16, __VA_ARGS__)
 #define B(...) IN(TC_BF16, __VA_ARGS__)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(target_shape, "a target i64[3] for scores f32[2,4]", AT; tc_cross_entropy(F(2, 4), I(3)))                       \
     X(target_dtype, "a target bool[2] for scores f32[2,4]", AT; tc_cross_entropy(F(2, 4), IN(TC_BOOL, 2)))            \
     X(class_weight, "the weight f32[3] has not one element a class of f32[2,4]", AT;                                  \
@@ -50,14 +50,4 @@
     X(top, "asks for 5 elements of axis 0 of f32[4]", tc_tensor i; AT; tc_topk(F(4), 5, 0, true, &i))                          \
     X(seed, "the seed is f32[2]; it is one i64", tc_tensor s = F(2); AT; tc_dropout(F(2), 0.5, s, 0))
 
-#define X BODY
-CASES
-#undef X
-
-int main(void)
-{
-#define X EXPECT
-    CASES
-#undef X
-    return tc_done();
-}
+MISTAKES(CASES)

@@ -9,7 +9,7 @@
 #define I32(...) IN(TC_I32, __VA_ARGS__)
 #define S IN(TC_F32)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(decode_format, "tc_decode_float: 7 is no format of small floats", AT; tc_decode_float(U8(3), (tc_small_float)7))\
     X(decode_dtype, "tc_decode_float: patterns of E4M3FN are u8, not f32[3]", AT; tc_decode_float(F(3), TC_E4M3FN))   \
     X(encode_dtype, "tc_encode_float: needs floats, not i8[3]", AT; tc_encode_float(I8(3), TC_E5M2))                  \
@@ -102,14 +102,4 @@
     X(affine_slope, "tc_quantized_leaky_relu: the slope is -1, not positive", AT;                                     \
       tc_quantized_leaky_relu(.x = {I8(3), 1, 0}, .slope = -1, .scale = 1))
 
-#define X BODY
-CASES
-#undef X
-
-int main(void)
-{
-#define X EXPECT
-    CASES
-#undef X
-    return tc_done();
-}
+MISTAKES(CASES)

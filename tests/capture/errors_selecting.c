@@ -6,7 +6,7 @@
 
 #define I(...) IN(TC_I64, __VA_ARGS__)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(from_end, "tc_from_end: 2 sizes for the index i64[4,3]", tc_tensor i = I(4, 3); AT; tc_from_end(i, 5, 6))       \
     X(gather_nd, "tc_gather_nd: the index i64[4,3] does not fit f32[5,6] with 0 axes of a batch",                     \
       tc_tensor i = I(4, 3), x = F(5, 6); AT; tc_gather_nd(x, i, 0))                                                  \
@@ -31,14 +31,4 @@
     X(det, "tc_det: f32[2,3] holds no square matrices", tc_tensor x = F(2, 3); AT; tc_det(x))                         \
     X(det_dtype, "tc_det: needs floats, not i64[3,3]", tc_tensor x = I(3, 3); AT; tc_det(x))
 
-#define X BODY
-CASES
-#undef X
-
-int main(void)
-{
-#define X EXPECT
-    CASES
-#undef X
-    return tc_done();
-}
+MISTAKES(CASES)

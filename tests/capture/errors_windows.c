@@ -8,7 +8,7 @@
 
 #define DYNAMIC tc_dim n = tc_dynamic(g, "n", 1, 9)
 
-#define CASES                                                                                                         \
+#define CASES(X)                                                                                                      \
     X(conv1d_rank, "tc_conv1d: needs two tensors of rank 3: f32[2,3] * f32[4,3,3]", AT;                               \
       tc_conv1d(F(2, 3), F(4, 3, 3)))                                                                                 \
     X(conv1d_stride, "tc_conv1d: stride is {-1}", AT; tc_conv1d(F(1, 1, 4), F(1, 1, 1), .stride = -1))                \
@@ -220,14 +220,4 @@
     X(grid_empty, "tc_grid_sample: the image is empty: f32[1,1,0,3]", AT;                                             \
       tc_grid_sample(F(1, 1, 0, 3), F(1, 2, 2, 2)))
 
-#define X BODY
-CASES
-#undef X
-
-int main(void)
-{
-#define X EXPECT
-    CASES
-#undef X
-    return tc_done();
-}
+MISTAKES(CASES)

@@ -39,12 +39,20 @@ static void expect(const char *name, tc_graph_body *body, const char *message, b
     captured_free(&c);
 }
 
-/* What a list of cases X(name, message, statements) is made of: a body each, then what is expected of each. */
+/* What a list of cases X(name, message, statements), a macro CASES(X), is made of: a body each, then what is expected of
+   each. */
 #define BODY(name, message, ...)                                                                                      \
     static void body_##name(TC_UNUSED tc_graph *g)                                                                    \
     {                                                                                                                 \
         __VA_ARGS__;                                                                                                  \
     }
 #define EXPECT(name, message, ...) expect(#name, body_##name, message, true);
+
+/* A program of nothing else. */
+#define MISTAKES(cases)                                                                                               \
+    cases(BODY) int main(void)                                                                                        \
+    {                                                                                                                 \
+        cases(EXPECT) return tc_done();                                                                               \
+    }
 
 #endif
