@@ -10,13 +10,14 @@ import tempfile
 import time
 import traceback
 from pathlib import Path
-from typing import Callable
+from typing import Callable, Sequence
 
 from tensor_compile.errors import UserError
 from tensor_compile.importer.output import Written
 
 LIMIT = 10           # seconds of one import
 MEMORY = 1 << 30     # bytes of the process
+KINDS = 5            # of damage that is done to any format
 
 
 class TooLong(Exception):
@@ -49,6 +50,23 @@ def attempt(read: Callable[[Path, str], Written], path: Path) -> str:
         return f"{type(error).__name__}: {error} ({Path(where.filename).name}:{where.lineno})"
     finally:
         signal.alarm(0)
+
+
+def change(data: bytearray, at: int, kind: int, models: Sequence[bytes], r: random.Random) -> None:
+    """One of KINDS ways to damage any format: flips a bit, sets a byte, takes bytes away, puts in random ones, or some
+    of another model."""
+    if kind == 0:
+        data[at] ^= 1 << r.randrange(8)
+    elif kind == 1:
+        data[at] = r.choice((0, 1, 2, 127, 128, 255))
+    elif kind == 2:
+        del data[at:at + r.choice((1, 2, 4, 16, 64))]
+    elif kind == 3:
+        data[at:at] = bytes(r.randrange(256) for _ in range(r.choice((1, 2, 8))))
+    else:
+        other = r.choice(models)
+        begin = r.randrange(len(other))
+        data[at:at] = other[begin:begin + r.choice((4, 16, 64))]
 
 
 def fuzz(read: Callable[[Path, str], Written], name: str, damaged: Callable[[random.Random], bytes], seconds: float,

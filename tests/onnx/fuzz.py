@@ -15,7 +15,7 @@ import sys
 from pathlib import Path
 
 import encode as e
-from fuzzing import fuzz
+from fuzzing import change, fuzz, KINDS
 from tensor_compile.importer.onnx import reader
 
 
@@ -63,20 +63,10 @@ def damaged(models: list[bytes], r: random.Random) -> bytes:
         if not data:
             break
         at = r.randrange(len(data))
-        kind = r.randrange(7)
-        if kind == 0:
-            data[at] ^= 1 << r.randrange(8)
-        elif kind == 1:
-            data[at] = r.choice((0, 1, 2, 127, 128, 255))
-        elif kind == 2:
-            del data[at:at + r.choice((1, 2, 4, 16, 64))]
-        elif kind == 3:
-            data[at:at] = bytes(r.randrange(256) for _ in range(r.choice((1, 2, 8))))
-        elif kind == 4:
-            other = r.choice(models)
-            begin = r.randrange(len(other))
-            data[at:at] = other[begin:begin + r.choice((4, 16, 64))]
-        elif kind == 5:
+        kind = r.randrange(KINDS + 2)
+        if kind < KINDS:
+            change(data, at, kind, models, r)
+        elif kind == KINDS:
             data[at:at] = data[at:at + r.choice((8, 32, 128))]
         else:
             data[at:at + 1] = e.varint(r.choice((0, 1, 1 << 31, 1 << 40, (1 << 63) - 1, 1 << 63, (1 << 64) - 1)))

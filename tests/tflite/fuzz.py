@@ -15,7 +15,7 @@ import sys
 import zipfile
 from pathlib import Path
 
-from fuzzing import fuzz
+from fuzzing import change, fuzz, KINDS
 from tensor_compile.importer.tflite import reader
 
 CASES = Path(__file__).resolve().parent / "cases.zip"
@@ -33,26 +33,16 @@ def damaged(models: list[bytes], r: random.Random) -> bytes:
             break
         at = r.randrange(len(data))
         word = at & ~3
-        kind = r.randrange(9)
-        if kind == 0:
-            data[at] ^= 1 << r.randrange(8)
-        elif kind == 1:
-            data[at] = r.choice((0, 1, 2, 127, 128, 255))
-        elif kind == 2:
-            del data[at:at + r.choice((1, 2, 4, 16, 64))]
-        elif kind == 3:
-            data[at:at] = bytes(r.randrange(256) for _ in range(r.choice((1, 2, 8))))
-        elif kind == 4:
-            other = r.choice(models)
-            begin = r.randrange(len(other))
-            data[at:at] = other[begin:begin + r.choice((4, 16, 64))]
-        elif kind == 5:
+        kind = r.randrange(KINDS + 4)
+        if kind < KINDS:
+            change(data, at, kind, models, r)
+        elif kind == KINDS:
             data[word:word + 4] = r.choice((0, 1, 2, 4, 8, 100, len(data), 1 << 20, (1 << 31) - 1,
                                             (1 << 32) - 1)).to_bytes(4, "little")
-        elif kind == 6:
+        elif kind == KINDS + 1:
             begin = r.randrange(len(data)) & ~3
             data[word:word + 4] = data[begin:begin + 4]
-        elif kind == 7:
+        elif kind == KINDS + 2:
             data[at & ~1:(at & ~1) + 2] = r.randrange(64).to_bytes(2, "little")
         else:
             data[word:word + 4] = (int.from_bytes(data[word:word + 4],
