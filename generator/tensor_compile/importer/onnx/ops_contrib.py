@@ -164,6 +164,17 @@ def _padding(n: Node, mask: Value, batch: Expr, rows: IntLike, columns: IntLike,
     return n.let(f"tc_where({seen}, 0, {number})", dtype, shape, "padding")
 
 
+def _arguments(q: str, k: str, v: str, heads: int, shared: int, masks: list[Value], options: str,
+               past: tuple[str, str, Expr] | None) -> str:
+    """Of tc_onnx_attention, but where the keys and values that are there now go. shared: heads of k and v."""
+    text = f"{q}, {k}, {v}"
+    if masks:
+        text += ", .mask = " + (f"tc_add({masks[0]}, {masks[1]})" if len(masks) > 1 else f"{masks[0]}")
+    if past is not None:
+        text += f", .past_key = {past[0]}, .past_value = {past[1]}"
+    return f"{text}, .q_heads = {heads}, .kv_heads = {shared}{options}"
+
+
 def _attend(n: Node, q: str, k: str, v: str, x: Value, sizes: tuple[IntLike, IntLike, IntLike, IntLike], heads: int,
             shared: int,
             masks: list[Value], options: str, past: tuple[str, str, Expr] | None, wants: dict[int, str],
@@ -172,12 +183,7 @@ def _attend(n: Node, q: str, k: str, v: str, x: Value, sizes: tuple[IntLike, Int
     by number: .present_key, .present_value."""
     batch, rows, columns, features = sizes
     total: IntLike = columns if past is None else wrap(columns) + past[2]
-    text = f"{q}, {k}, {v}"
-    if masks:
-        text += ", .mask = " + (f"tc_add({masks[0]}, {masks[1]})" if len(masks) > 1 else f"{masks[0]}")
-    if past is not None:
-        text += f", .past_key = {past[0]}, .past_value = {past[1]}"
-    text += f", .q_heads = {heads}, .kv_heads = {shared}{options}"
+    text = _arguments(q, k, v, heads, shared, masks, options, past)
     more: dict[int, tuple[str, list[IntLike]]] = {}
     for i, name in wants.items():
         more[i] = (x.dtype, [batch, shared, total, features if name == "present_key" else value])
@@ -232,12 +238,7 @@ def attention(n: Node) -> None:
                 before, {}, value)
         return
     present = [n.value(x.dtype, [batch, heads, total, one], name) for name in ("present_key", "present_value")]
-    text = f"{parts[0]}, {parts[1]}, {parts[2]}"
-    if masks:
-        text += ", .mask = " + (f"tc_add({masks[0]}, {masks[1]})" if len(masks) > 1 else f"{masks[0]}")
-    if before is not None:
-        text += f", .past_key = {before[0]}, .past_value = {before[1]}"
-    text += f", .q_heads = {heads}, .kv_heads = {heads}{options}"
+    text = _arguments(f"{parts[0]}", f"{parts[1]}", f"{parts[2]}", heads, heads, masks, options, before)
     n.give(n.declare(f"tc_onnx_attention({text}, .present_key = &{present[0]}, .present_value = &{present[1]})",
                      x.dtype,
                      [batch, steps, wrap(value) * heads], present))
