@@ -410,9 +410,7 @@ def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]
 
 def _repeated(value: Value) -> Expr | None:
     """The number that every element is: a constant or a size."""
-    node = value.node
-    while node.op in ("broadcast", "reshape", "cast"):
-        node = node.operands[0].node
+    node = value.through(("broadcast", "reshape", "cast")).node
     return const(node.attrs["bits"]) if node.op == "constant" else \
         node.attrs["value"][0] if node.op == "dim_value" else None
 

@@ -127,13 +127,10 @@ class _Split:
                     and (node.types[0].rank > 0 or node.types[0].dtype in ("i32", "i64")))
         if node.op == "cast" and widens(node.operands[0].dtype, node.types[0].dtype):
             return True
-        if node.op in ("reshape", "slice") and not exact:
-            base = node
-            while base.op in ("reshape", "slice"):
-                base = base.operands[0].node
-            if base.op == "weight":
-                self.deferred.append(node)
-                return True
+        if node.op in ("reshape", "slice") and not exact \
+                and Value(node).through(("reshape", "slice")).node.op == "weight":
+            self.deferred.append(node)
+            return True
         return False
 
     def keep_deferred(self) -> None:

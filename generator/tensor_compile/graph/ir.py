@@ -4,7 +4,7 @@ own."""
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
+from typing import Any, Container
 
 from ..records import dataclass
 from ..symbolic import Expr, Sym, product
@@ -75,6 +75,13 @@ class Value:
     @property
     def shape(self) -> tuple[Expr, ...]:
         return self.type.shape
+
+    def through(self, ops: Container[str]) -> Value:
+        """What the value is made of behind nodes of these operations: of each its first operand."""
+        value = self
+        while value.node.op in ops:
+            value = value.node.operands[0]
+        return value
 
 
 @dataclass(slots=True)

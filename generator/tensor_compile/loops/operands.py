@@ -87,9 +87,8 @@ class Operands:
 
     def half(self, v: Value) -> str | None:
         """The dtype of 16 bits that an f32 operand was widened from."""
-        while v.node.op in VIEWS:
-            v = v.node.operands[0]
-        return v.node.operands[0].dtype if v.node.op == "cast" and v.node.operands[0].dtype in NARROW_FLOATS else None
+        node = v.through(VIEWS).node
+        return node.operands[0].dtype if node.op == "cast" and node.operands[0].dtype in NARROW_FLOATS else None
 
     def stored(self, v: Value, dtype: str) -> Value:
         """v in a dtype that holds all its values."""

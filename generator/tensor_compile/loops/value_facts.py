@@ -78,8 +78,6 @@ def _is_quotient(node: Node) -> bool:
     """An integer divided by a positive constant: of an index, that is a floor division of the index."""
     if node.op != "div" or node.types[0].dtype not in ("i32", "i64"):
         return False
-    divisor = node.operands[1].node
-    while divisor.op in ("broadcast", "reshape"):
-        divisor = divisor.operands[0].node
+    divisor = node.operands[1].through(("broadcast", "reshape")).node
     width = 32 if node.types[0].dtype == "i32" else 64
     return divisor.op == "constant" and 0 < divisor.attrs["bits"] < 1 << (width - 1)

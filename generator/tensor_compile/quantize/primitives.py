@@ -31,9 +31,7 @@ def constant_of(node: Node) -> str | None:
 
 def scalar_of(value: Value) -> str | None:
     """The C number that all elements of a value are."""
-    node = value.node
-    while node.op in ("broadcast", "reshape"):
-        node = node.operands[0].node
+    node = value.through(("broadcast", "reshape")).node
     return constant_of(node) if node.op == "constant" else None
 
 

@@ -120,10 +120,7 @@ class Constants:
 
     def _stretched_number(self, value: Value) -> Value:
         """A number that every element of a constant is, 256 times."""
-        node = value.node
-        while node.op in ("broadcast", "reshape"):
-            node = node.operands[0].node
-        return self._repeated(self._copied(Value(node)), (wrap(256),), ())
+        return self._repeated(self._copied(value.through(("broadcast", "reshape"))), (wrap(256),), ())
 
     def module(self, of: Module) -> Module:
         function = self.builder.function
