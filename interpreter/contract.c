@@ -4,12 +4,13 @@
  * one loop, k outside and the second operand's free index inside, which a compiler can vectorize without changing the
  * order of any sum.
  */
+#include "lanes.h"
 #include "ops.h"
 #include "scalar_wide.h"
 
 #include <string.h>
 
-enum { LANES = 16, BLOCK = 4096, COLUMNS = 64 };
+enum { COLUMNS = 64 };
 
 /*
  * seq: acc[j] = fma(a[i], b[i*stride + j], acc[j]) for ascending i; n <= COLUMNS.
@@ -27,22 +28,7 @@ enum { LANES = 16, BLOCK = 4096, COLUMNS = 64 };
     }                                                                                                                  \
     attribute static C lanes_##name(const C *a, const C *b, int64_t n)                                                 \
     {                                                                                                                  \
-        C total = 0;                                                                                                   \
-        for (int64_t block = 0; block < n; block += BLOCK) {                                                           \
-            const int64_t terms = n - block < BLOCK ? n - block : BLOCK;                                               \
-            const int64_t used = terms < LANES ? terms : LANES;                                                        \
-            C lane[LANES] = {0};                                                                                       \
-            for (int64_t l = 0; l < used; l++) {                                                                       \
-                lane[l] = a[block + l] * b[block + l];                                                                 \
-                for (int64_t i = l + LANES; i < terms; i += LANES)                                                     \
-                    lane[l] = fma(a[block + i], b[block + i], lane[l]);                                                \
-            }                                                                                                          \
-            for (int64_t half = LANES / 2; half >= 1; half /= 2)                                                       \
-                for (int64_t l = 0; l < half && l + half < used; l++)                                                  \
-                    lane[l] = lane[l] + lane[l + half];                                                                \
-            total = block == 0 ? lane[0] : total + lane[0];                                                            \
-        }                                                                                                              \
-        return total;                                                                                                  \
+        TCI_SUM_LANES(C, n, a[i] * b[i], fma(a[i], b[i], sum))                                                         \
     }
 
 MULTIPLY_ADD(f32, , float, tc_fma_f32)

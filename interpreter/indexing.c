@@ -3,12 +3,11 @@
  * reverse, scatter, sort, cumulative and products: what is done in a fixed order, one element after the other. All of
  * it is said with the scalar operations of any dtype (tci_scalar_run), as docs/graph.md and docs/numerics.md say it.
  */
+#include "lanes.h"
 #include "ops.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-enum { LANES = 16, BLOCK = 4096 };
 
 bool tci_op_reverse(const tci_scope *scope, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
@@ -142,11 +141,11 @@ static void multiply(tci_run *run, char *to, char *with)
 /* The product of a block of terms, left in lane[0]. */
 static void multiply_block(tci_run *run, size_t size, char *lane, char *x, int64_t terms)
 {
-    const int64_t used = terms < LANES ? terms : LANES;
+    const int64_t used = terms < TCI_LANES ? terms : TCI_LANES;
     memcpy(lane, x, (size_t)used * size);
-    for (int64_t i = LANES; i < terms; i++)
-        multiply(run, lane + (size_t)(i % LANES) * size, x + (size_t)i * size);
-    for (int64_t half = LANES / 2; half >= 1; half /= 2)
+    for (int64_t i = TCI_LANES; i < terms; i++)
+        multiply(run, lane + (size_t)(i % TCI_LANES) * size, x + (size_t)i * size);
+    for (int64_t half = TCI_LANES / 2; half >= 1; half /= 2)
         for (int64_t l = 0; l < half && l + half < used; l++)
             multiply(run, lane + (size_t)l * size, lane + (size_t)(l + half) * size);
 }
@@ -157,13 +156,13 @@ bool tci_product_rows(const tci_tensor *rows, int64_t n, const tci_tensor *out)
     tci_run *const one = tci_cast_run(TCI_BOOL, rows->dtype);
     const size_t size = tci_dtype_size(rows->dtype);
     const int64_t count = tci_tensor_elements(out);
-    char *const lane = run == NULL || one == NULL ? NULL : malloc(LANES * size);
+    char *const lane = run == NULL || one == NULL ? NULL : malloc(TCI_LANES * size);
     for (int64_t r = 0; r < count && lane != NULL; r++) {
         char *const to = out->data + (size_t)r * size;
         one(NULL, 1, (char *const[]){to, (char[]){1}}, (const ptrdiff_t[]){0, 0});
-        for (int64_t block = 0; block < n; block += BLOCK) {
+        for (int64_t block = 0; block < n; block += TCI_BLOCK) {
             multiply_block(run, size, lane, rows->data + (size_t)(r * n + block) * size,
-                           n - block < BLOCK ? n - block : BLOCK);
+                           n - block < TCI_BLOCK ? n - block : TCI_BLOCK);
             if (block == 0)
                 memcpy(to, lane, size);
             else

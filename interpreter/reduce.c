@@ -2,13 +2,12 @@
  *
  * Reductions: reduce, reduce_where, arg_reduce and window_reduce, in the orders of docs/numerics.md.
  */
+#include "lanes.h"
 #include "ops.h"
 #include "scalar_wide.h"
 
 #include <math.h>
 #include <string.h>
-
-enum { LANES = 16, BLOCK = 4096 };
 
 /* X(T, C, lowest, highest) for every dtype of numbers that kernels see: f16 and bf16 come in f32 (execute.c). */
 #define NUMBERS(X)                                                                                                     \
@@ -47,22 +46,7 @@ static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_te
 #define SUM_LANES(T, C)                                                                                                \
     static C sum_lanes_##T(const C *x, int64_t n)                                                                      \
     {                                                                                                                  \
-        C total = 0;                                                                                                   \
-        for (int64_t block = 0; block < n; block += BLOCK) {                                                           \
-            const int64_t terms = n - block < BLOCK ? n - block : BLOCK;                                               \
-            const int64_t used = terms < LANES ? terms : LANES;                                                        \
-            C lane[LANES] = {0};                                                                                       \
-            for (int64_t l = 0; l < used; l++) {                                                                       \
-                lane[l] = x[block + l];                                                                                \
-                for (int64_t i = l + LANES; i < terms; i += LANES)                                                     \
-                    lane[l] = lane[l] + x[block + i];                                                                  \
-            }                                                                                                          \
-            for (int64_t half = LANES / 2; half >= 1; half /= 2)                                                       \
-                for (int64_t l = 0; l < half && l + half < used; l++)                                                  \
-                    lane[l] = lane[l] + lane[l + half];                                                                \
-            total = block == 0 ? lane[0] : total + lane[0];                                                            \
-        }                                                                                                              \
-        return total;                                                                                                  \
+        TCI_SUM_LANES(C, n, x[i], sum + x[i])                                                                          \
     }
 SUM_LANES(f32, float)
 SUM_LANES(f64, double)
