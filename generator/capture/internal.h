@@ -249,6 +249,8 @@ const char *tc_type_text(tc_graph *g, const tc_type *type);
 const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape);
 /* Reports where it has no floats. */
 bool tc_check_float(tc_graph *g, const tc_type *x);
+/* Reports a dtype that is not of numbers, or none. */
+bool tc_check_number(tc_graph *g, tc_dtype dtype);
 /* Reports where the dtypes differ: what is widened to one dtype is to be looked at before. */
 bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b);
 /* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */

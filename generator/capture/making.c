@@ -4,25 +4,17 @@
  */
 #include "compose.h"
 
-static bool check_number(tc_graph *g, tc_dtype dtype)
-{
-    if (tc_dtype_valid(dtype) && dtype != TC_BOOL)
-        return true;
-    tc_fail(g, tc_dtype_list(g), "the dtype is no number's");
-    return false;
-}
-
 tc_tensor tc_dim_value_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim dim)
 {
     if (!tc_op_enter_graph(g, at, "tc_dim_value", NULL))
         return tc_poison();
-    return tc_op_leave(g, check_number(g, dtype) ? tc_size_value(g, dtype, tc_dim_expr(g, dim)) : tc_poison());
+    return tc_op_leave(g, tc_check_number(g, dtype) ? tc_size_value(g, dtype, tc_dim_expr(g, dim)) : tc_poison());
 }
 
 static tc_tensor dims_tensor(tc_graph *g, int count, const tc_dim *dtype_and_dims)
 {
     tc_tensor parts[16];
-    if (count < 1 || dtype_and_dims[0].expr || !check_number(g, (tc_dtype)dtype_and_dims[0].value))
+    if (count < 1 || dtype_and_dims[0].expr || !tc_check_number(g, (tc_dtype)dtype_and_dims[0].value))
         return tc_poison();
     const tc_dtype dtype = (tc_dtype)dtype_and_dims[0].value;
     if (count == 1)
@@ -70,7 +62,7 @@ tc_tensor tc_arange_at(tc_site at, tc_graph *g, tc_dtype dtype, tc_dim start, tc
 {
     if (!tc_op_enter_graph(g, at, "tc_arange", "arange"))
         return tc_poison();
-    if (!check_number(g, dtype))
+    if (!tc_check_number(g, dtype))
         return tc_op_leave(g, tc_poison());
     return tc_op_leave(g, arange(g, at, dtype, tc_dim_expr(g, start), tc_dim_expr(g, stop), step));
 }

@@ -6,14 +6,6 @@
 
 #include "compose.h"
 
-static bool check_number(tc_graph *g, tc_dtype dtype)
-{
-    if (tc_dtype_valid(dtype) && dtype != TC_BOOL)
-        return true;
-    tc_fail(g, tc_dtype_list(g), "the dtype is no number's");
-    return false;
-}
-
 static tc_tensor window(tc_graph *g, tc_site at, const tc_expr *size, bool periodic, double a, double b, double c)
 {
     tc_tensor i = tc_cast_at(at, tc_prim_iota(g, 0, &(tc_type){.dtype = TC_I64, .rank = 1, .shape = {size}}), TC_F64);
@@ -32,7 +24,7 @@ tc_tensor tc_cosine_window_at(tc_site at, const char *name, tc_graph *g, tc_dtyp
     if (!tc_op_enter_graph(g, at, name, name + 3))
         return tc_poison();
     const tc_expr *count = tc_dim_expr(g, size);
-    if (!check_number(g, dtype))
+    if (!tc_check_number(g, dtype))
         return tc_op_leave(g, tc_poison());
     if (!tc_at_least(g, count, g->dims.zero)) {
         tc_fail(g, NULL, "a window of %s", tc_expr_text(count));
@@ -85,7 +77,7 @@ tc_tensor tc_mel_weights_at(tc_site at, tc_graph *g, tc_dtype dtype, int bins, i
 {
     if (!tc_op_enter_graph(g, at, "tc_mel_weights", "mel_weights"))
         return tc_poison();
-    if (!check_number(g, dtype))
+    if (!tc_check_number(g, dtype))
         return tc_op_leave(g, tc_poison());
     if (bins < 1 || bins > MOST_BINS || length < 1 || !(rate > 0) || !(low >= 0) || !(high > low) || isinf(high)) {
         tc_fail(g, "up to 1024 bands between two frequencies in hertz", "%d bands of %g to %g, length %d, rate %g",

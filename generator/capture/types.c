@@ -97,6 +97,14 @@ bool tc_check_float(tc_graph *g, const tc_type *x)
     return false;
 }
 
+bool tc_check_number(tc_graph *g, tc_dtype dtype)
+{
+    if (tc_dtype_valid(dtype) && dtype != TC_BOOL)
+        return true;
+    tc_fail(g, tc_dtype_list(g), "the dtype is no number's");
+    return false;
+}
+
 bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b)
 {
     if (a->dtype == b->dtype)
