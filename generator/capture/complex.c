@@ -40,16 +40,22 @@ static tc_tensor polar(tc_site at, tc_tensor r, tc_tensor angle)
     return paired(at, re, im);
 }
 
-/* function(at, x, y) of operands that are aligned, in f32 where they have 16 bits. */
+/* function(at, x, y) of operands of one dtype, in f32 where they have 16 bits. */
+static tc_tensor in_f32(tc_graph *g, tc_site at, tc_tensor x, tc_tensor y, steps *function)
+{
+    const tc_dtype dtype = x->type.dtype;
+    x = tc_prim_widen(g, x);
+    y = tc_prim_widen(g, y);
+    return tc_prim_narrow(g, function(at, x, y), dtype);
+}
+
+/* The same of operands that are aligned. */
 static tc_tensor of_reals(tc_graph *g, tc_site at, tc_operand a, tc_operand b, steps *function)
 {
     tc_tensor x, y;
     if (!tc_align(g, a, b, &x, &y) || !tc_check_float(g, &x->type))
         return tc_poison();
-    const tc_dtype dtype = x->type.dtype;
-    x = tc_prim_widen(g, x);
-    y = tc_prim_widen(g, y);
-    return tc_prim_narrow(g, function(at, x, y), dtype);
+    return in_f32(g, at, x, y, function);
 }
 
 tc_tensor tc_complex_at(tc_site at, tc_operand re, tc_operand im)
@@ -160,10 +166,7 @@ static tc_tensor of_two(tc_graph *g, tc_site at, tc_tensor x, tc_tensor y, steps
 {
     if (!tc_check_same_dtype(g, &x->type, &y->type) || !is_pairs(g, x) || !is_pairs(g, y))
         return tc_poison();
-    const tc_dtype dtype = x->type.dtype;
-    x = tc_prim_widen(g, x);
-    y = tc_prim_widen(g, y);
-    return tc_prim_narrow(g, function(at, x, y), dtype);
+    return in_f32(g, at, x, y, function);
 }
 
 #define OF_TWO(name)                                                                                                   \

@@ -410,28 +410,30 @@ static tc_tensor shuffle_pixels(tc_graph *g, tc_tensor x, int r, bool back, bool
     return tc_prim_reshape(g, x, rank, joined);
 }
 
+static tc_tensor shuffled(tc_site at, const char *name, tc_tensor x, int factor, bool back, bool blocks)
+{
+    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
+    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, back, blocks)) : tc_poison();
+}
+
 tc_tensor tc_pixel_shuffle_at(tc_site at, tc_tensor x, int factor)
 {
-    tc_graph *g = tc_op_enter(at, "tc_pixel_shuffle", "pixel_shuffle", "x", 1, &x);
-    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, false, false)) : tc_poison();
+    return shuffled(at, "tc_pixel_shuffle", x, factor, false, false);
 }
 
 tc_tensor tc_pixel_unshuffle_at(tc_site at, tc_tensor x, int factor)
 {
-    tc_graph *g = tc_op_enter(at, "tc_pixel_unshuffle", "pixel_unshuffle", "x", 1, &x);
-    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, true, false)) : tc_poison();
+    return shuffled(at, "tc_pixel_unshuffle", x, factor, true, false);
 }
 
 tc_tensor tc_depth_to_space_at(tc_site at, tc_tensor x, int factor)
 {
-    tc_graph *g = tc_op_enter(at, "tc_depth_to_space", "depth_to_space", "x", 1, &x);
-    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, false, true)) : tc_poison();
+    return shuffled(at, "tc_depth_to_space", x, factor, false, true);
 }
 
 tc_tensor tc_space_to_depth_at(tc_site at, tc_tensor x, int factor)
 {
-    tc_graph *g = tc_op_enter(at, "tc_space_to_depth", "space_to_depth", "x", 1, &x);
-    return g ? tc_op_leave(g, shuffle_pixels(g, x, factor, true, true)) : tc_poison();
+    return shuffled(at, "tc_space_to_depth", x, factor, true, true);
 }
 
 tc_tensor tc_channel_shuffle_at(tc_site at, tc_tensor x, int groups)

@@ -136,6 +136,18 @@ static void put_node(writer *w, tc_node *node)
     putc('\n', w->out);
 }
 
+static void put_all_named(writer *w, const char *what, const tc_named *first)
+{
+    for (const tc_named *n = first; n; n = n->next) {
+        fprintf(w->out, "  %s ", what);
+        put_quoted(w->out, n->name);
+        putc(' ', w->out);
+        put_value(w, n->value);
+        put_loc(w, n->site);
+        putc('\n', w->out);
+    }
+}
+
 static void put_function(writer *w, tc_captured *f)
 {
     int number = 0;
@@ -161,22 +173,8 @@ static void put_function(writer *w, tc_captured *f)
         node->number = number++;
         put_node(w, node);
     }
-    for (const tc_named *a = f->assigns; a; a = a->next) {
-        fputs("  assign ", w->out);
-        put_quoted(w->out, a->name);
-        putc(' ', w->out);
-        put_value(w, a->value);
-        put_loc(w, a->site);
-        putc('\n', w->out);
-    }
-    for (const tc_named *r = f->results; r; r = r->next) {
-        fputs("  return ", w->out);
-        put_quoted(w->out, r->name);
-        putc(' ', w->out);
-        put_value(w, r->value);
-        put_loc(w, r->site);
-        putc('\n', w->out);
-    }
+    put_all_named(w, "assign", f->assigns);
+    put_all_named(w, "return", f->results);
     fputs("}\n", w->out);
 }
 
