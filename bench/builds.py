@@ -90,7 +90,7 @@ def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequen
     out.mkdir(parents=True, exist_ok=True)
     tool(written, out, cache, arguments)
     objects = core(out.parent / "core")
-    made, include = out / "server", ROOT / "runtime" / "include"
+    made, include = out / ("turns" if turns else "server"), ROOT / "runtime" / "include"
     hosted = [str(ROOT / "runtime" / "hosted" / "pool.c")] if team else []
     defines = ["-DBENCH_TEAM", "-pthread"] if team else ["-DBENCH_TEAM", "-DBENCH_TURNS", "-D_XOPEN_SOURCE=700"] if turns else []
     subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",

@@ -2,12 +2,14 @@
 """What each thread of a large team needs of every kernel, measured on one processor.
 
   bench/shares.py [--models mobilenet_v2,resnet50] [--int8] [--isa avx2] [--threads 16] [--rounds 40] [--kernels 20]
+                  [--team]
 
 The threads of a team take turns (turns.h), so that each part of a step is timed alone. A kernel's largest part, beside
 its time on one thread divided by the threads, is what an uneven split loses. The sum of the parts, beside the time on
 one thread, is what is done twice. Caches are those of one processor, to which a thread before has mostly brought what
 several read. What threads take of each other's parts, and what one writes and another reads, is left out.
---int8: of what `tensor-compile quantize` makes of the model. Needs a C compiler and nothing else.
+--int8: of what `tensor-compile quantize` makes of the model. --team: a team on as many processors is timed besides, and
+what its slowest thread needs more than the largest part stands last. Needs a C compiler and nothing else.
 """
 from __future__ import annotations
 
@@ -36,11 +38,16 @@ class Part(NamedTuple):
     alone: float
     largest: float
     together: float
+    slowest: float    # thread of a team on processors of its own; 0 where none was timed
+
+    def lost(self, threads: int) -> float:
+        return max(self.largest, self.slowest) - self.alone / threads
 
     def line(self, threads: int) -> str:
         even = self.alone / threads
+        slowest = f" {self.slowest:.2f} | {self.slowest - self.largest:.2f} |" if self.slowest else ""
         return (f"| {self.kernel} | {self.alone:.1f} | {even:.2f} | {self.largest:.2f} | {self.largest - even:.2f} | "
-                f"{self.together / self.alone:.2f} |")
+                f"{self.together / self.alone:.2f} |{slowest}")
 
 
 class Turns(Server):
@@ -63,8 +70,8 @@ def images(path: Path, count: int) -> array.array[float]:
     return values
 
 
-def built(model: str, args: argparse.Namespace) -> tuple[Path, Path]:
-    """The program, and the file of its input."""
+def built(model: str, args: argparse.Namespace) -> tuple[Path, Path | None, Path]:
+    """The program of threads that take turns, that of a team, and the file of their input."""
     folder = args.build / model
     folder.mkdir(parents=True, exist_ok=True)
     weights, cache = folder / "weights.safetensors", args.build / "cache"
@@ -82,20 +89,29 @@ def built(model: str, args: argparse.Namespace) -> tuple[Path, Path]:
                             "--no-compare", "--force"], check=True)
         source, words = folder / "int8" / "model.c", []
     out = folder / f"{'int8' if args.int8 else 'f32'}-{args.isa.replace(',', '-')}"
-    isa = ["--isa", args.isa] if args.isa else []
-    return builds.program(model, source, out, cache, ["--specialize", "batch=1", *isa, *words], turns=True), raw
+    options = ["--specialize", "batch=1", *(["--isa", args.isa] if args.isa else []), *words]
+    in_turns = builds.program(model, source, out, cache, options, turns=True)
+    return in_turns, builds.program(model, source, out, cache, options, team=True) if args.team else None, raw
 
 
-def measure(program: Path, arguments: list[Path | int], threads: int, rounds: int, cpu: int | None) -> list[Part]:
-    """Every kernel, by the fastest of all rounds. arguments: the program's behind the number of threads."""
+def measure(program: Path, beside: Path | None, arguments: list[Path | int], threads: int, rounds: int,
+            cpu: int | None) -> list[Part]:
+    """Every kernel, by the fastest of all rounds. beside: the program of a team. arguments: behind the number of
+    threads."""
     alone, team = (Turns([program, n, *arguments], cpu) for n in (1, threads))
+    slowest: list[float] = []
+    if beside is not None:
+        server = Server([beside, threads, *arguments])
+        slowest = [us for _, us in server.profile(5 * rounds)]
+        server.close()
     rows: list[tuple[str, float, list[float]]] = []
     for i in range(rounds):
         found = [(name, *one, many) for (name, one), (_, many) in zip(alone.parts(2), team.parts(2))]
         rows = [(name, min(a, b), list(map(min, c, d))) for (name, a, c), (_, b, d) in zip(rows, found)] if i else found
     for server in (alone, team):
         server.close()
-    return [Part(name, one, max(many), sum(many)) for name, one, many in rows]
+    return [Part(name, one, max(many), sum(many), more) for (name, one, many), more in
+            zip(rows, slowest or [0.0] * len(rows))]
 
 
 def main() -> None:
@@ -108,6 +124,7 @@ def main() -> None:
     parser.add_argument("--kernels", type=int, default=20, help="printed, those that lose most first")
     parser.add_argument("--cpu", type=int, help="the processor that everything runs on")
     parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "shares")
+    parser.add_argument("--team", action="store_true", help="time a team of processors, too")
     parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
     args = parser.parse_args()
     if args.threads < 2 or args.rounds < 1:
@@ -117,12 +134,13 @@ def main() -> None:
         made = built(model, args)
         if args.prepare:
             continue
-        program, raw = made
-        parts = measure(program, [1, raw], args.threads, args.rounds, args.cpu)
-        lost = sorted(parts, key=lambda p: p.alone / args.threads - p.largest)
+        program, team, raw = made
+        parts = measure(program, team, [1, raw], args.threads, args.rounds, args.cpu)
+        lost = sorted(parts, key=lambda p: -p.lost(args.threads))
         print(f"\n{model}: {len(parts)} kernels\n\n| kernel | alone us | / {args.threads} | largest part | lost | "
-              "sum of parts / alone |\n| --- | ---: | ---: | ---: | ---: | ---: |")
-        total = Part("all", *(sum(p[i] for p in parts) for i in (1, 2, 3)))
+              f"sum of parts / alone |{' slowest thread | more |' * args.team}\n"
+              f"| --- | ---: | ---: | ---: | ---: | ---: |{' ---: | ---: |' * args.team}")
+        total = Part("all", *(sum(p[i] for p in parts) for i in (1, 2, 3, 4)))
         print("\n".join(p.line(args.threads) for p in [total, *lost[:args.kernels]]))
         ideal = total.largest + BARRIER * len(parts)
         print(f"\nlargest parts and barriers of {BARRIER:g} us: {ideal:.0f} us, {total.alone / ideal:.1f} times as "

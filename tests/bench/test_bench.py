@@ -123,9 +123,11 @@ with tempfile.TemporaryDirectory() as temporary:
     program = builds.program("digits", builds.source("digits"), folder / "digits", cache, arguments, turns=True)
     in_turns = serve(program, ["5", "3", str(folder / "digits.0")], folder / "digits.turns.out")
     ok(in_turns[0] == 0 and in_turns[2] == once[2], "digits: five threads that take turns write what one writes")
-    parts = shares.measure(program, [3, folder / "digits.0"], threads=5, rounds=2, cpu=None)
-    ok(len(parts) > 3 and all(p.kernel and 0 < p.largest <= p.together and p.alone > 0 for p in parts),
-       "digits: the time of every thread's part of every kernel")
+    for team in (None, folder / "digits" / "server"):
+        parts = shares.measure(program, team, [3, folder / "digits.0"], threads=5, rounds=2, cpu=None)
+        ok(len(parts) > 3 and all(p.kernel and 0 < p.largest <= p.together and p.alone > 0 for p in parts)
+           and all((p.slowest > 0) == (team is not None) for p in parts),
+           "digits: the time of every thread's part of every kernel" + (", and that of a team" if team else ""))
     shape = decode.Shape(1, 512)
     made = decode.program(folder / "decode", cache, 40, arguments, shape)
     packed, keys = (made.parent / "header.bin").read_bytes()[16:24], 2 * 3 * 41 * 64 * 4
