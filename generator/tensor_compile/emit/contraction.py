@@ -25,6 +25,7 @@ from .index import c_index
 from .micro import Micro
 from .scalar import C_TYPE, constant, extent
 from .schedule_blocks import asks_threads
+from .team_split import emit_split, team_split
 from .template import expand_file
 
 
@@ -61,6 +62,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
                       "threads": ", threads" if asks_threads(Access.of(part), schedule) else ""})
+    shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
+    texts += [str(shared["share"])] if shared["share"] else []
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
     own_scratch = "0"
     if scratch:
@@ -70,7 +73,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"],
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
-        "scratch": own_scratch}), micros)
+        "scratch": own_scratch, **shared}), micros)
 
 
 def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,

@@ -5,9 +5,9 @@ tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_re
 schedule_blocks.py.
 
 Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows and no others,
-or copies rows with all their terms, these are outermost. A thread takes a contiguous share, of blocks of rows thus
-rectangles. Within it, blocks of columns, rows and terms are walked as the schedule says. Partial sums wait in the
-thread's scratch.
+these are; rows that are copied with all their terms are walked in bands of columns, tile by tile. A thread takes a
+contiguous share (team_split.py), of blocks of rows thus rectangles. Within it, blocks of columns, rows and terms are
+walked as the schedule says. Partial sums wait in the thread's scratch.
 """
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from .quantized import MOST_FACTOR
 from .template import expand_file
 from .schedule_blocks import asks_threads, Blocks, blocks, later_terms, skips_padding, steps
 from .schedule_tiles import Band, by_panels
+from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, place
 
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
-TEAM_GROUPS = 8   # of columns that a thread of a team computes of the rows that it copies, about
 KEPT = 16         # tiles of a block whose places are kept
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
 
@@ -64,6 +64,12 @@ class _Emitter:
     own: str
     blocks: Blocks
     micros: dict[Micro, None] = field(default_factory=dict)
+
+    @property
+    def last_apart(self) -> bool:
+        """Threads of a team come twice, for the tiles of the last rows by themselves; not where a team shares parts."""
+        found = team_split(self.access, self.schedule) if not self.own else None
+        return found is not None and found.last is not None
 
     def text(self, e: Expr, extra: dict[Sym, str] | None = None) -> str:
         return c_index(e, {**self.names, **extra} if extra else self.names)
@@ -126,7 +132,8 @@ class _Emitter:
         most_sums = sums * max((band.height * -(-band.columns // unit) * unit for band in bands), default=1)
         values: dict[str, object] = {
             "threads_parameter": ", tc_index threads" if asks_threads(access, schedule) else "",
-            "threads_argument": ", threads" if asks_threads(access, schedule) else "", "team_groups": TEAM_GROUPS,
+            "threads_argument": ", threads" if asks_threads(access, schedule) else "",
+            "team_groups": team_groups(most_groups(schedule)),
             "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
@@ -373,7 +380,9 @@ class _Emitter:
             **(self.edges(access.border[:-1]) if skips else {}), "skips": skips,
             "border_terms": self.text(access.border[-1].extent),
             "block_panels": f"panels + (start - k0) * {unit}" if skips and schedule.packed_b else "panels",
-            "rows_first": self.blocks.rows_first, "copied_again": schedule.packed_a and not self.blocks.rows_first,
+            "rows_first": self.blocks.rows_first, "last_apart": self.last_apart,
+            "shared_items": "w->full * groups" if self.last_apart else "w->all",
+            "copied_again": schedule.packed_a and not self.blocks.rows_first,
             "a_room": room.packed_a, "sums_at": room.packed_a + room.packed_b, "row_room": self.blocks.row_room,
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
