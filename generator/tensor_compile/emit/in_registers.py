@@ -149,7 +149,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "inner": text(inner.extent), "b_step": text(inner.b), "a_step": a_step, "walks": walks,
         "a_index": "0" if walks else "k" if a_step == "1" else f"k * ({a_step})",
         "some": " | ".join(f"exists{r}" for r in range(rows)),
-        "unrolls": lanes >= UNROLLED, "next_terms": NEXT_TERMS,
+        "unrolls": lanes >= UNROLLED and rows > 1, "next_terms": NEXT_TERMS,
         "hold_b": regs <= rows, "fetches": schedule.prefetch,
         "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
         "terms": text(math.prod((loop.extent for loop in (*taps, inner)), start=const(1)))})
