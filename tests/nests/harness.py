@@ -212,7 +212,7 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, bytes]]]:
             for b in k.params:
                 raw = packed(b, values[b.name])
                 if b.kind == "scratch":
-                    raw = bytes(-(-len(raw) // 64) * 64 * team)
+                    raw = bytes(len(raw))
                 align = SIZE[b.dtype] if b.kind in ("input", "output", "state") else 64
                 data += [struct.pack("<qq", len(raw), align), raw]
     with tempfile.TemporaryDirectory() as folder:
@@ -234,14 +234,10 @@ def _run(machine: Machine, prepared: list) -> list[list[dict[str, bytes]]]:
     at, outputs = 0, []
     for case, values, _ in prepared:
         teams = []
-        for team in TEAMS:
+        for _ in TEAMS:
             found = {}
             for b in case.kernel.params:
-                count = len(values[b.name])
-                size = count * SIZE[b.dtype]
-                if b.kind == "scratch":
-                    at += -(-size // 64) * 64 * team
-                    continue
+                size = len(values[b.name]) * SIZE[b.dtype]
                 found[b.name] = done.stdout[at:at + size]
                 at += size
             teams.append(found)

@@ -38,7 +38,7 @@ static void reverse(void *const *p, tc_index n, tc_index m, tc_index thread, tc_
 {
     const float *t = p[0], *table = p[2];
     const int32_t *index = p[1];
-    float *y = p[3], *line = (float *)((char *)p[4] + thread * ((m * 4 + 63) / 64 * 64));
+    float *y = p[3], *line = p[4];
     tc_index i, end;
     for (tc_split(n, thread, threads, &i, &end); i < end; ++i) {
         for (tc_index j = 0; j < m; ++j)

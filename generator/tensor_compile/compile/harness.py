@@ -14,7 +14,6 @@ from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel
-from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Sym
 from . import counting
@@ -26,7 +25,6 @@ from .toolchain import Compiler, host_flags, kernel_flags
 from .tools import run_tool, ToolBroken
 
 SOURCES = ROOT / "autotune"
-TEAM = 23    # the largest that autotune/check.c tries
 DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 
 
@@ -142,8 +140,9 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
             finite = bool(access.bounds) and p.name in second
             aligned = p.kind in ("packed", "temp", "scratch", "tile")
             words = access.terms.evaluate(case.sizes) if kernel.product.ordered and p.name in second else 0
-            lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {_elements(p, case)}, {int(finite)}, '
-                         f'{int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}, 0, {words}}},')
+            lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, '
+                         f'{int(finite)}, {int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}, 0, '
+                         f'{words}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
         lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",
                   f"static const tc_candidate candidates{position}[] = {{"]
@@ -155,9 +154,3 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};",
               f"const int tc_rounds = {rounds};", ""]
     return "\n".join(lines)
-
-
-def _elements(p: Buffer, case: Case) -> int:
-    """Of scratch for the largest team, each thread's part rounded up to 64 bytes (docs/loops.md, kernel ABI)."""
-    count = p.elements.evaluate(case.sizes)
-    return -(-count // 16) * 16 * TEAM if p.kind == "scratch" else count

@@ -30,8 +30,7 @@ def emit_byte_product(kernel: ByteProductKernel, isa: str, symbol: str, emitter_
                            if s in emitter.e.names.used)]
     for i, b in enumerate(kernel.params):
         if b is kernel.work:
-            size = -(-b.elements.value * 4 // 64) * 64
-            lines.append(f"uint32_t *const scratch = (uint32_t *)(void *)((char *)p[{i}] + thread * {size});")
+            lines.append(f"uint32_t *const scratch = p[{i}];")
         else:
             lines += pointer(i, b, any(s.buffer == b.name for s in form.stores))
     return "\n".join([*head, *indent(lines), *indent(body), "}", ""])

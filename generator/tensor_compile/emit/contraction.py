@@ -65,15 +65,11 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
     shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
     texts += [str(shared["share"])] if shared["share"] else []
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
-    own_scratch = "0"
-    if scratch:
-        size = kernel.params[scratch[0]].elements.value * 4
-        own_scratch = f"(float *)((char *)p[{scratch[0]}] + thread * {-(-size // 64) * 64})"
     return ContractionText(expand_file("contraction/kernel.c.in", {
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"],
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
-        "scratch": own_scratch, **shared}), micros)
+        "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
 
 
 def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,

@@ -155,7 +155,7 @@ class _Launches(StepsWriter):
         number, kernel, c = self.step, step.kernel, self.function.c
         self.step += 1
         self.go_beside(number)
-        values = [self.scratch(number, j, b) if b.kind == "scratch" else self.pointer(b)
+        values = [self.first_scratch(number, j) if b.kind == "scratch" else self.pointer(b)
                   for j, b in enumerate(kernel.params)]
         given = self.function.kernels.given(kernel, self.plain)
         if given:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel, LoopNestKernel, Phase, RowSort, Store
@@ -60,8 +59,7 @@ def pointer(i: int, b: Buffer, written: bool) -> list[str]:
     `restrict`: the planner may put a result where one of its operands was."""
     c_type = C_TYPE[b.dtype]
     if b.kind == "scratch":
-        return [f"{c_type} *restrict const p{i} =",
-                f"    ({c_type} *)(void *)((char *)p[{i}] + thread * scratch{i});"]
+        return [f"{c_type} *restrict const p{i} = p[{i}];"]
     const_text = "" if written else "const "
     restrict = "restrict " if b.kind == "packed" else ""
     return [f"{const_text}{c_type} *{restrict}const p{i} = p[{i}];".replace("*const", "*const")]
@@ -345,13 +343,8 @@ class LoopNestEmitter:
         kernel, e = self.kernel, self.e
         buffers = []
         for i, b in enumerate(kernel.params):
-            if b.name not in e.pointers.used:
-                continue
-            if b.kind == "scratch":
-                size = e.index(b.elements)
-                width = DTYPES[b.dtype].bytes
-                buffers.append(f"const tc_index scratch{i} = (({size}) * {width} + 63) / 64 * 64;")
-            buffers += pointer(i, b, b.name in self.written)
+            if b.name in e.pointers.used:
+                buffers += pointer(i, b, b.name in self.written)
         dims = [f"const tc_index {e.names[s]} = d[{i}];" for i, s in enumerate(kernel.dims) if s in e.names.used]
         return [*(dims or ["(void)d;"]), *buffers]
 

@@ -244,7 +244,7 @@ class StepsWriter:
         c, dim = self.function.c, self.function.dim
         step, parameter, b = next((i, j, b) for i, s in enumerate(leaves([tiles]))
                                   for j, b in enumerate(s.kernel.params) if b.name == w.buffer)
-        rows = self.tile_scratch(self.step + step, parameter, b)
+        rows = self.scratch(self.step + step, parameter, b)
         row = b.strides[w.dim] * DTYPES[b.dtype].bytes
         begin, at, count = map(dim, w.symbols)
         self.put(f"const tc_index {begin} = tc_window_begin(&window{number}, {rows}, {c(row)}, "
@@ -286,7 +286,8 @@ class StepsWriter:
         return self.threads > 1 and not self.plain
 
     def shared(self, kernel: Kernel) -> bool:
-        """Whether threads that have done their part take pieces of others'. Scratch is a thread's, not a piece's."""
+        """Whether threads that have done their part take pieces of others'. Many kernels with scratch copy to it what
+        the next piece would copy again."""
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
             and not any(p.kind == "scratch" for p in kernel.params)
 
@@ -309,14 +310,13 @@ class StepsWriter:
         return "e"
 
     def scratch(self, step: int, parameter: int, b: Buffer) -> str:
-        """The first thread's, from which a kernel steps to its own; in tiles the thread's."""
-        if self.within:
-            return self.tile_scratch(step, parameter, b)
-        return f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
+        """The thread's own."""
+        first, size = self.first_scratch(step, parameter), self.function.c(buffer_bytes(b))
+        return f"{first} + (uint64_t)thread * tc_round({size})" if self.threads > 1 else first
 
-    def tile_scratch(self, step: int, parameter: int, b: Buffer) -> str:
-        first = f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
-        return f"{first} + (uint64_t)thread * tc_round({self.function.c(buffer_bytes(b))})"
+    def first_scratch(self, step: int, parameter: int) -> str:
+        """The first thread's."""
+        return f"{self.arena} + offsets[{len(self.where.slots) + self.where.scratch_numbers[step, parameter]}]"
 
     def temp(self, name: str) -> str:
         kind, value = self.where.temp[name]
