@@ -94,9 +94,6 @@ static tc_tensor center_crop_pad(tc_graph *g, tc_site at, tc_tensor x, int axis,
 
 tc_tensor tc_center_crop_pad_at(tc_site at, tc_tensor x, int axis, tc_dim size)
 {
-    tc_graph *g = tc_op_enter(at, "tc_center_crop_pad", "center_crop_pad", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    return tc_op_leave(g, axis < 0 ? tc_poison() : center_crop_pad(g, at, x, axis, tc_dim_expr(g, size)));
+    tc_graph *g = tc_op_enter_axis(at, "tc_center_crop_pad", "center_crop_pad", x, &axis);
+    return g ? tc_op_leave(g, center_crop_pad(g, at, x, axis, tc_dim_expr(g, size))) : tc_poison();
 }

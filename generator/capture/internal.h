@@ -255,6 +255,9 @@ bool tc_check_number(tc_graph *g, tc_dtype dtype);
 bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b);
 /* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */
 int tc_axis(tc_graph *g, int axis, int rank);
+/* As tc_op_enter for one operand, x, whose axis is counted from the front then. NULL, too, where there is no such axis
+ * (reported). */
+tc_graph *tc_op_enter_axis(tc_site site, const char *name, const char *region, tc_tensor x, int *axis);
 const tc_expr *tc_element_count(tc_graph *g, const tc_type *type);
 
 /* -- guards.c ----------------------------------------------------------------------------------------------------- */

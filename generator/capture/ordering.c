@@ -44,20 +44,16 @@ static tc_tensor at_place(tc_graph *g, tc_tensor x, int axis, const tc_expr *pla
 
 tc_tensor tc_cumulative_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse)
 {
-    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    return tc_op_leave(g, axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, op, axis, reverse));
+    tc_graph *g = tc_op_enter_axis(at, name, name + 3, x, &axis);
+    return g ? tc_op_leave(g, tc_prim_cumulative(g, x, op, axis, reverse)) : tc_poison();
 }
 
 tc_tensor tc_cumulative_exclusive_at(tc_site at, const char *name, tc_tensor x, const char *op, int axis, bool reverse)
 {
-    tc_graph *g = tc_op_enter(at, name, name + 3, "x", 1, &x);
+    tc_graph *g = tc_op_enter_axis(at, name, name + 3, x, &axis);
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    tc_tensor y = axis < 0 ? tc_poison() : tc_prim_cumulative(g, x, op, axis, reverse);
+    tc_tensor y = tc_prim_cumulative(g, x, op, axis, reverse);
     if (tc_is_poison(y))
         return tc_op_leave(g, y);
     y = tc_pad_axis_at(at, y, axis, tc_dim_int_(!reverse), tc_dim_int_(reverse), tc_operand_int_(op[0] == 'p'));
@@ -94,12 +90,9 @@ static tc_tensor log_add_exp(tc_site at, tc_tensor a, tc_tensor b)
 
 tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
 {
-    tc_graph *g = tc_op_enter(at, "tc_logcumsumexp", "logcumsumexp", "x", 1, &x);
+    tc_graph *g = tc_op_enter_axis(at, "tc_logcumsumexp", "logcumsumexp", x, &axis);
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
     const tc_dtype dtype = x->type.dtype;
     if (!tc_dtype_is_float(dtype)) {
         tc_fail(g, NULL, "needs floats, not %s", tc_type_text(g, &x->type));
@@ -127,13 +120,8 @@ tc_tensor tc_logcumsumexp_at(tc_site at, tc_tensor x, int axis)
 tc_tensor tc_sort_at(tc_site at, tc_tensor x, int axis, bool descending, tc_tensor *indices)
 {
     nothing(indices);
-    tc_graph *g = tc_op_enter(at, "tc_sort", "sort", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
-    return tc_op_leave(g, tc_prim_sort(g, x, axis, x->type.shape[axis], descending, indices));
+    tc_graph *g = tc_op_enter_axis(at, "tc_sort", "sort", x, &axis);
+    return g ? tc_op_leave(g, tc_prim_sort(g, x, axis, x->type.shape[axis], descending, indices)) : tc_poison();
 }
 
 tc_tensor tc_argsort_at(tc_site at, tc_tensor x, int axis, bool descending)
@@ -149,13 +137,8 @@ tc_tensor tc_argsort_at(tc_site at, tc_tensor x, int axis, bool descending)
 tc_tensor tc_topk_at(tc_site at, tc_tensor x, tc_dim k, int axis, bool largest, tc_tensor *indices)
 {
     nothing(indices);
-    tc_graph *g = tc_op_enter(at, "tc_topk", "topk", "x", 1, &x);
-    if (!g)
-        return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
-    return tc_op_leave(g, tc_prim_sort(g, x, axis, tc_dim_expr(g, k), largest, indices));
+    tc_graph *g = tc_op_enter_axis(at, "tc_topk", "topk", x, &axis);
+    return g ? tc_op_leave(g, tc_prim_sort(g, x, axis, tc_dim_expr(g, k), largest, indices)) : tc_poison();
 }
 
 tc_tensor tc_kthvalue_at(tc_site at, tc_tensor x, tc_dim k, int axis, tc_tensor *indices)
@@ -182,12 +165,9 @@ tc_tensor tc_kthvalue_at(tc_site at, tc_tensor x, tc_dim k, int axis, tc_tensor 
 tc_tensor tc_median_at(tc_site at, tc_tensor x, int axis, tc_tensor *indices)
 {
     nothing(indices);
-    tc_graph *g = tc_op_enter(at, "tc_median", "median", "x", 1, &x);
+    tc_graph *g = tc_op_enter_axis(at, "tc_median", "median", x, &axis);
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
     const tc_expr *last = tc_expr_add_int(x->type.shape[axis], -1);
     if (!tc_at_least(g, last, g->dims.zero)) {
         tc_fail(g, NULL, "axis %d of %s is empty and has no median", axis, tc_type_text(g, &x->type));

@@ -435,12 +435,9 @@ tc_tensor tc_pad_at(const tc_pad_args *args)
 
 tc_tensor tc_pad_axis_at(tc_site at, tc_tensor x, int axis, tc_dim low, tc_dim high, tc_operand value)
 {
-    tc_graph *g = tc_op_enter(at, "tc_pad_axis", "pad", "x", 1, &x);
+    tc_graph *g = tc_op_enter_axis(at, "tc_pad_axis", "pad", x, &axis);
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
     const tc_expr *lows[TC_MAX_RANK], *highs[TC_MAX_RANK];
     for (int i = 0; i < x->type.rank; ++i) {
         lows[i] = i == axis ? tc_dim_expr(g, low) : g->dims.zero;

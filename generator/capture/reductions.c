@@ -181,12 +181,9 @@ tc_tensor tc_reduce_where_at(tc_site at, tc_where_kind kind, tc_tensor x, tc_ten
 
 static tc_tensor arg_reduction(tc_site at, const char *name, const char *op, tc_tensor x, int axis, bool keepdims)
 {
-    tc_graph *g = tc_op_enter(at, name, NULL, "x", 1, &x);
+    tc_graph *g = tc_op_enter_axis(at, name, NULL, x, &axis);
     if (!g)
         return tc_poison();
-    axis = tc_axis(g, axis, x->type.rank);
-    if (axis < 0)
-        return tc_op_leave(g, tc_poison());
     tc_tensor out = tc_prim_arg_reduce(g, x, op, axis);
     return tc_op_leave(g, keepdims ? tc_axes_keep(g, out, &x->type, &(tc_axes){1, {axis}}) : out);
 }

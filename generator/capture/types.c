@@ -125,6 +125,18 @@ int tc_axis(tc_graph *g, int axis, int rank)
     return -1;
 }
 
+tc_graph *tc_op_enter_axis(tc_site site, const char *name, const char *region, tc_tensor x, int *axis)
+{
+    tc_graph *g = tc_op_enter(site, name, region, "x", 1, &x);
+    if (!g)
+        return NULL;
+    *axis = tc_axis(g, *axis, x->type.rank);
+    if (*axis >= 0)
+        return g;
+    tc_op_leave(g, NULL);
+    return NULL;
+}
+
 const tc_expr *tc_element_count(tc_graph *g, const tc_type *type)
 {
     const tc_expr *count = g->dims.one;
