@@ -29,14 +29,15 @@ static const int teams[] = {1, 5, 23}; /* threads, and pieces of their parts */
 /* What every candidate must make of one kind of data. */
 typedef struct {
     tc_fill fill;
-    void *inputs[TC_MOST_PARAMS];  /* every parameter's values before the call; NULL: of scratch */
-    void *results[TC_MOST_PARAMS]; /* after it */
+    void *inputs[TC_MOST_PARAMS];      /* every parameter's values before the call; NULL: of scratch */
+    void *results[TC_MOST_PARAMS + 1]; /* after it; NULL: a call remembers nothing of the one before */
 } expectation;
 
 /* The buffers of a call, each between guards, at one side of its room. */
 typedef struct {
     tc_guard guards[TC_MOST_PARAMS];
-    void *data[TC_MOST_PARAMS];
+    void *data[TC_MOST_PARAMS + 1]; /* and `held` */
+    tc_index held[3];               /* what a kernel remembers between calls */
 } room;
 
 static size_t bytes(const tc_param *param)
@@ -151,7 +152,7 @@ static int expect(const tc_case *a_case, expectation *expected, tc_proof *proofs
         a_case->reference(expected->results, a_case->dims, 0, 1);
         return 1;
     }
-    void *plain[TC_MOST_PARAMS] = {0};
+    void *plain[TC_MOST_PARAMS + 1] = {0};
     const int ready = take(a_case, plain);
     if (ready) {
         before(a_case, expected, plain);
@@ -182,11 +183,13 @@ static void room_finish(room *made, const tc_case *a_case)
         tc_guard_finish(&made->guards[i]);
 }
 
-/* One call with a team of `threads`. */
-static void check_call(const tc_case *a_case, const tc_candidate *candidate, const expectation *expected,
-                       const room *made, int threads, tc_proof *proof)
+/* One call of each piece of `threads`. */
+static void check_call(const tc_case *a_case, const tc_candidate *candidate, const expectation *expected, room *made,
+                       int threads, tc_proof *proof)
 {
     before(a_case, expected, made->data);
+    memset(made->held, 0, sizeof made->held); /* one thread takes all pieces */
+    made->data[a_case->param_count] = made->held;
     for (int thread = threads - 1; thread >= 0; --thread)
         candidate->run(made->data, a_case->dims, thread, threads);
     for (int i = 0; i < a_case->param_count; ++i) {

@@ -17,6 +17,25 @@
 #include "tc_micro.h"
 #include "tc_scalar.h"
 
+/* held: of the panels that a thread packed, numbers held[1] to held[2]-1 are in its scratch, each at its number % most.
+ * Returns whether number `panel` is to be packed; then it is held, and what lay at its place is not. */
+static inline int tc_hold(tc_index *held, tc_index panel, tc_index most)
+{
+    if (panel >= held[1] && panel < held[2])
+        return 0;
+    if (panel == held[2] && held[1] < panel) {
+        held[2] = panel + 1;
+        held[1] = tc_max(held[1], held[2] - most);
+    } else if (panel + 1 == held[1] && panel + 1 < held[2]) { /* another thread's pieces are taken from the last one on */
+        held[1] = panel;
+        held[2] = tc_min(held[2], panel + most);
+    } else {
+        held[1] = panel;
+        held[2] = panel + 1;
+    }
+    return 1;
+}
+
 #if defined(TC_ISA_SCALAR)
 
 typedef float tct_f32;

@@ -158,7 +158,7 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
             micros |= made.micros
             sources[-1].write_text(made.text, encoding="utf-8")
             declared.append(f"tc_kernel {symbol};")
-            runs += ["    {", f"        void *p[] = {{{buffers}}};", f"        tc_index d[] = {{{dims}}};",
+            runs += ["    {", f"        void *p[] = {{{buffers}, 0}};", f"        tc_index d[] = {{{dims}}};",
                      f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld\\n", inside, outside);',
                      "        inside = outside = second_count = 0;", "    }"]
             names.append((name, c.name))

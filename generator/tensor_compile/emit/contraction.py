@@ -24,7 +24,7 @@ from .identity import identity
 from .index import c_index
 from .micro import Micro
 from .scalar import C_TYPE, constant, extent
-from .schedule_blocks import asks_threads
+from .schedule_blocks import asks_threads, remembers
 from .team_split import emit_split, team_split
 from .template import expand_file
 
@@ -61,13 +61,15 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
+                      "held": ", held" if remembers(schedule) else "",
                       "threads": ", threads" if asks_threads(Access.of(part), schedule) else ""})
     shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
     texts += [str(shared["share"])] if shared["share"] else []
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
     return ContractionText(expand_file("contraction/kernel.c.in", {
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
-        "alone": len(parts) == 1, "threads_alone": calls[0]["threads"],
+        "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
+        "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
 

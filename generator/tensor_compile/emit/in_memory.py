@@ -28,7 +28,7 @@ from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro, sums_text
 from .quantized import MOST_FACTOR
 from .template import expand_file
-from .schedule_blocks import asks_threads, Blocks, blocks, later_terms, skips_padding, steps
+from .schedule_blocks import asks_threads, Blocks, blocks, later_terms, remembers, skips_padding, steps
 from .schedule_tiles import Band, by_panels
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, place
@@ -134,6 +134,10 @@ class _Emitter:
             "threads_parameter": ", tc_index threads" if asks_threads(access, schedule) else "",
             "threads_argument": ", threads" if asks_threads(access, schedule) else "",
             "team_groups": team_groups(most_groups(schedule)),
+            "run_held_parameter": ", tc_index *held" if remembers(schedule) else "",
+            "held_parameter": ", tc_index *held, tc_index first_panel" if remembers(schedule) else "",
+            "held_argument": f", held, at / items * (({self.text(access.columns)} + {schedule.nr - 1}) / {schedule.nr})"
+            if remembers(schedule) else "",
             "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,

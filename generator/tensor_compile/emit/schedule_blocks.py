@@ -157,6 +157,11 @@ def asks_threads(access: Access, schedule: Schedule) -> bool:
     return schedule.bands > 0 or schedule.blocked and blocks(access, schedule).rows_first
 
 
+def remembers(schedule: Schedule) -> bool:
+    """What a thread packed of b for one piece of its part serves the next one, of the same columns."""
+    return schedule.packed_b and not schedule.blocked
+
+
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
     if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
+from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
     Loop, LoopNestKernel, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
@@ -17,6 +18,7 @@ from ..loops.tile_axes import Window
 from ..symbolic import Expr
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
+from .schedule_blocks import remembers
 from .streams import ROWS, streams, Streams
 from .work import kernel_work, tiles_work
 
@@ -267,11 +269,19 @@ class StepsWriter:
         if check:
             pointers = [pointers[0], "&fault"]
             self.put("int32_t fault = 0;")
+        shared = not self.within and self.shared(kernel)
+        keeps = not self.plain and any(map(remembers, _schedules(kernel)))
+        if keeps:
+            if shared:
+                self.put("tc_index held[3] = {0};")
+            pointers.append("held" if shared else "0")
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
-        if not self.within and self.shared(kernel):
-            run, team = "tc_shared_step", f"thread, threads, {self.work(number, kernel_work(kernel))}"
+        if shared:
+            work = self.work(number, kernel_work(kernel))
+            run = "tc_shared_step"
+            team = f"thread, threads, {f'tc_packed_work({work}, threads)' if keeps else work}"
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
@@ -286,10 +296,10 @@ class StepsWriter:
         return self.threads > 1 and not self.plain
 
     def shared(self, kernel: Kernel) -> bool:
-        """Whether threads that have done their part take pieces of others'. Many kernels with scratch copy to it what
-        the next piece would copy again."""
+        """Whether threads that have done their part take pieces of others'. Not where each piece would copy again what
+        the one before it copied."""
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
-            and not any(p.kind == "scratch" for p in kernel.params)
+            and not any(schedule.blocked for schedule in _schedules(kernel))
 
     def work(self, step: int, operations: Expr) -> str:
         """C text of estimated operations of a step; where it reads large memory, of what that is worth."""
@@ -333,6 +343,13 @@ class StepsWriter:
         if b.kind == "packed":
             return f"(void *)(f->weights + {function.plan.packed[b.name]})"
         return self.moving.get(b.name) or self.temp(b.name)
+
+
+def _schedules(kernel: Kernel) -> list[Schedule]:
+    """Of all parts of a contraction and all instruction sets."""
+    if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
+        return []
+    return [schedule for part in kernel.contractions for schedule in part.schedules]
 
 
 def _few_rows_in_place(kernel: Kernel) -> bool:

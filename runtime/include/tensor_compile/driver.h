@@ -273,8 +273,8 @@ void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, 
 void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d, tc_index thread,
                   tc_index tile);
 
-/* The same shared by the threads as they get on: a thread that has done its part takes pieces of others' parts. The kernel
- * has no scratch. work: estimated scalar operations of the step. */
+/* The same shared by the threads as they get on: a thread that has done its part takes pieces of others' parts. The
+ * kernel's scratch is this thread's for all pieces that it takes. work: estimated scalar operations of the step. */
 void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
                     tc_index thread, tc_index threads, uint64_t work);
 
@@ -288,6 +288,14 @@ static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
 {
     const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4;
     return (uint64_t)(panels / piece) * TC_PIECE_WORK;
+}
+
+/* The `work` of a step of which a thread keeps what it packed for its next piece: pieces of few columns read rows more often,
+ * so a small team, of whose threads one is seldom slow, has few: at most as many a thread as it has threads. */
+static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
+{
+    const uint64_t most = (uint64_t)(threads * threads) * TC_PIECE_WORK;
+    return work < most ? work : most;
 }
 
 /* What a thread does of a step that is shared so: while tc_pieces_next, piece number `piece` of `count`. */
