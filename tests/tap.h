@@ -5,8 +5,10 @@
  *   tc_plan(n)              optional, first: n points will follow
  *   tc_ok(cond, fmt, ...)   one point; returns cond, so that details can be printed where it is false
  *   tc_skip(n, why)         n points that cannot run here, and why
- *   tc_note(fmt, ...)       a diagnostic line
+ *   tc_note(fmt, ...)       diagnostic lines
  *   return tc_done();       last: prints the plan where none was, 0 when every point passed
+ *
+ * A newline in the name of a point is printed as \n, as tap.py does.
  */
 #ifndef TC_TESTS_TAP_H
 #define TC_TESTS_TAP_H
@@ -17,10 +19,10 @@
 static int tc_tap_planned = -1, tc_tap_count, tc_tap_failed;
 
 #if defined(__GNUC__)
-#define TC_TAP_PRINTF(f) __attribute__((format(printf, f, f + 1), unused))
+#define TC_TAP_PRINTF(f, first) __attribute__((format(printf, f, first), unused))
 #define TC_TAP_UNUSED __attribute__((unused))
 #else
-#define TC_TAP_PRINTF(f)
+#define TC_TAP_PRINTF(f, first)
 #define TC_TAP_UNUSED
 #endif
 
@@ -29,12 +31,23 @@ TC_TAP_UNUSED static void tc_plan(int points) {
     printf("1..%d\n", points);
 }
 
-TC_TAP_PRINTF(2) static int tc_tap_ok(int pass, const char *format, ...) {
+/* Prints a text of up to 64 KiB and ends the line. between: what stands for each newline but a last one. */
+TC_TAP_PRINTF(1, 0) static void tc_tap_text(const char *format, va_list args, const char *between) {
+    static char text[1 << 16];
+    vsnprintf(text, sizeof text, format, args);
+    for (const char *c = text; *c; ++c)
+        if (*c != '\n')
+            putchar(*c);
+        else if (c[1])
+            fputs(between, stdout);
+    putchar('\n');
+}
+
+TC_TAP_PRINTF(2, 3) static int tc_tap_ok(int pass, const char *format, ...) {
     va_list args;
     va_start(args, format);
     printf("%sok %d - ", pass ? "" : "not ", ++tc_tap_count);
-    vprintf(format, args);
-    putchar('\n');
+    tc_tap_text(format, args, "\\n");
     fflush(stdout); /* a crash in the next point must not lose this one */
     va_end(args);
     tc_tap_failed += !pass;
@@ -43,12 +56,11 @@ TC_TAP_PRINTF(2) static int tc_tap_ok(int pass, const char *format, ...) {
 
 #define tc_ok(cond, ...) tc_tap_ok(!!(cond), __VA_ARGS__)
 
-TC_TAP_PRINTF(1) static void tc_note(const char *format, ...) {
+TC_TAP_PRINTF(1, 2) static void tc_note(const char *format, ...) {
     va_list args;
     va_start(args, format);
     printf("# ");
-    vprintf(format, args);
-    putchar('\n');
+    tc_tap_text(format, args, "\n# ");
     va_end(args);
 }
 
