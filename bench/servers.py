@@ -21,8 +21,11 @@ class Server:
 
     def ask(self, line: str) -> str:
         assert self.process.stdin is not None and self.process.stdout is not None
-        self.process.stdin.write(line + "\n")
-        self.process.stdin.flush()
+        try:
+            self.process.stdin.write(line + "\n")
+            self.process.stdin.flush()
+        except BrokenPipeError:    # it ended before it was asked
+            raise SystemExit(f"a benchmark process failed before {line!r}") from None
         answer = self.process.stdout.readline().strip()
         if not answer:
             raise SystemExit(f"a benchmark process failed on {line!r}")
@@ -64,11 +67,13 @@ def interleaved(contenders: Mapping[str, Callable[[int], float]], rounds: int, t
     return counts, times
 
 
-def conditions(versions: str, isa: str, rounds: int, threads: str = "one thread") -> str:
-    """The machine, its load, compilers and settings, in one line. versions: of what is compared with."""
+def conditions(versions: str, isa: str, rounds: int, threads: str = "one thread",
+               times: str = "medians") -> str:
+    """The machine, its load, compilers and settings, in one line. versions: of what is compared with. times: what is
+    taken of the rounds."""
     cpu = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8")
                 if line.startswith("model name")), platform.machine())
     load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
     return (f"{cpu}, {len(os.sched_getaffinity(0))} processors, load {load}; {platform.system()} {platform.release()}; "
             f"{builds.banner()}; {versions}, Python {platform.python_version()}; {threads}; --isa {isa or 'all'}; "
-            f"medians of {rounds} interleaved rounds")
+            f"{times} of {rounds} interleaved rounds")

@@ -2,14 +2,14 @@
 """What each thread of a large team needs of every kernel, measured on one processor.
 
   bench/shares.py [--models mobilenet_v2,resnet50] [--int8] [--isa avx2] [--threads 16] [--rounds 40] [--kernels 20]
-                  [--team]
+                  [--cpu N] [--team] [--build DIR] [--prepare]
 
 The threads of a team take turns (turns.h), so that each part of a step is timed alone. A kernel's largest part, beside
 its time on one thread divided by the threads, is what an uneven split loses. The sum of the parts, beside the time on
 one thread, is what is done twice. Caches are those of one processor, to which a thread before has mostly brought what
 several read. What threads take of each other's parts, and what one writes and another reads, is left out.
---int8: of what `tensor-compile quantize` makes of the model. --team: a team on as many processors is timed besides, and
-what its slowest thread needs more than the largest part stands last. Needs a C compiler and nothing else.
+With --team a team on as many processors is timed besides, and what its slowest thread needs more than the largest part
+stands last. Needs a C compiler and nothing else.
 """
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ from typing import NamedTuple
 import builds
 from servers import Server, conditions
 
+MODELS = ("mobilenet_v2", "resnet50")
+MOST_THREADS = 256    # TURNS_MOST of turns.h
 BARRIER = 1.0    # microseconds between two steps of 16 threads, about
 IMAGE = 3 * 224 * 224
 SAMPLES = 4
@@ -114,39 +116,51 @@ def measure(program: Path, beside: Path | None, arguments: list[Path | int], thr
             zip(rows, slowest or [0.0] * len(rows))]
 
 
+def print_report(model: str, parts: list[Part], threads: int, kernels: int) -> None:
+    """The table of a model: all of it, then the kernels that lose most; and the least time of the team."""
+    lost = sorted(parts, key=lambda p: -p.lost(threads))
+    total = Part("all", *(sum(p[i] for p in parts) for i in (1, 2, 3, 4)))
+    more, more_rule = (" slowest thread | more |", " ---: | ---: |") if total.slowest else ("", "")
+    print(f"\n{model}: {len(parts)} kernels\n\n| kernel | alone us | / {threads} | largest part | lost | "
+          f"sum of parts / alone |{more}\n| --- | ---: | ---: | ---: | ---: | ---: |{more_rule}")
+    print("\n".join(p.line(threads) for p in [total, *lost[:kernels]]))
+    ideal = total.largest + BARRIER * len(parts)
+    print(f"\nlargest parts and barriers of {BARRIER:g} us: {ideal:.0f} us, {total.alone / ideal:.1f} times as "
+          "fast as one thread", flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--models", default="mobilenet_v2,resnet50")
-    parser.add_argument("--int8", action="store_true")
-    parser.add_argument("--isa", default=builds.best_isa(), help="as tensor-compile build --isa")
-    parser.add_argument("--threads", type=int, default=16)
-    parser.add_argument("--rounds", type=int, default=40, help="of two calls each")
-    parser.add_argument("--kernels", type=int, default=20, help="printed, those that lose most first")
-    parser.add_argument("--cpu", type=int, help="the processor that everything runs on")
+    parser.add_argument("--models", default=",".join(MODELS), help="names, commas between (default: %(default)s)")
+    parser.add_argument("--int8", action="store_true", help="what `tensor-compile quantize` makes of the models")
+    parser.add_argument("--isa", default=builds.best_isa(),
+                        help="as tensor-compile build --isa (default: this machine's best)")
+    parser.add_argument("--threads", type=int, default=16, help="of the team (default: %(default)s)")
+    parser.add_argument("--rounds", type=int, default=40, help="of two calls each (default: %(default)s)")
+    parser.add_argument("--kernels", type=int, default=20,
+                        help="printed, those that lose most first (default: %(default)s)")
+    parser.add_argument("--cpu", type=int, help="the processor that the threads take turns on")
     parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "shares")
     parser.add_argument("--team", action="store_true", help="time a team of processors, too")
     parser.add_argument("--prepare", action="store_true", help="build, measure nothing")
     args = parser.parse_args()
-    if args.threads < 2 or args.rounds < 1:
-        parser.error("--threads must be at least 2, --rounds at least 1")
+    models = args.models.split(",")
+    for name in models:
+        if name not in MODELS:
+            parser.error(f"unknown model {name!r}; there are {', '.join(MODELS)}")
+    if not 2 <= args.threads <= MOST_THREADS or args.rounds < 1:
+        parser.error(f"--threads must be 2 to {MOST_THREADS}, --rounds at least 1")
     args.build = args.build.resolve()
-    for model in args.models.split(","):
-        made = built(model, args)
-        if args.prepare:
-            continue
-        program, team, raw = made
-        parts = measure(program, team, [1, raw], args.threads, args.rounds, args.cpu)
-        lost = sorted(parts, key=lambda p: -p.lost(args.threads))
-        print(f"\n{model}: {len(parts)} kernels\n\n| kernel | alone us | / {args.threads} | largest part | lost | "
-              f"sum of parts / alone |{' slowest thread | more |' * args.team}\n"
-              f"| --- | ---: | ---: | ---: | ---: | ---: |{' ---: | ---: |' * args.team}")
-        total = Part("all", *(sum(p[i] for p in parts) for i in (1, 2, 3, 4)))
-        print("\n".join(p.line(args.threads) for p in [total, *lost[:args.kernels]]))
-        ideal = total.largest + BARRIER * len(parts)
-        print(f"\nlargest parts and barriers of {BARRIER:g} us: {ideal:.0f} us, {total.alone / ideal:.1f} times as "
-              "fast as one thread", flush=True)
+    for model in models:
+        try:
+            program, team, raw = built(model, args)
+        except subprocess.CalledProcessError as error:
+            raise SystemExit(f"{model}: {' '.join(error.cmd[:3])} failed") from None
+        if not args.prepare:
+            parts = measure(program, team, [1, raw], args.threads, args.rounds, args.cpu)
+            print_report(model, parts, args.threads, args.kernels)
     if not args.prepare:
-        print("\n" + conditions("no others", args.isa, args.rounds, f"{args.threads} threads in turns"))
+        print("\n" + conditions("no others", args.isa, args.rounds, f"{args.threads} threads in turns", "fastest"))
 
 
 if __name__ == "__main__":

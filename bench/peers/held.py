@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""held.py FOLDER PACKAGE…: copies of installed packages that find a processor without AVX-512 and AMX.
+"""Copies of installed packages that find a processor without AVX-512 and AMX.
 
 ONEDNN_MAX_CPU_ISA holds oneDNN to AVX2. OpenVINO computes linear layers by MLAS, as ONNX Runtime does everything, and
 MLAS asks the processor alone. In the copies each `cpuid` instruction is a trap, which held.so (held.c) answers:
@@ -11,7 +11,9 @@ Needs objdump and a C compiler; x86-64 with Linux.
 """
 from __future__ import annotations
 
+import argparse
 import importlib.util
+import platform
 import re
 import shutil
 import struct
@@ -21,12 +23,12 @@ from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 CPUID, TRAP = b"\x0f\xa2", b"\xcc\x90"   # int3; nop
-CODE = 1                                 # a segment's flag: it may be run
+CODE = 1                                 # a segment's flag: it is executable
 LOADED = 1                               # a segment's type
 
 
 def segments(image: bytes) -> list[tuple[int, int, int]]:
-    """(address, offset in the file, bytes) of what an ELF file of 64 bits has of code."""
+    """The segments of code of a 64-bit ELF file: (address, offset in the file, bytes)."""
     table, = struct.unpack_from("<Q", image, 32)
     size, count = struct.unpack_from("<HH", image, 54)
     found = []
@@ -38,7 +40,7 @@ def segments(image: bytes) -> list[tuple[int, int, int]]:
 
 
 def trapped(library: Path) -> int:
-    """Puts the traps into a library; how many."""
+    """Puts a trap in the place of each `cpuid` of a library. Returns how many there are."""
     image = bytearray(library.read_bytes())
     code = segments(bytes(image))
     listing = subprocess.run(["objdump", "-d", "--no-show-raw-insn", str(library)], capture_output=True, text=True,
@@ -63,26 +65,38 @@ def preloaded(folder: Path) -> Path:
     return made
 
 
-def copy(package: str, folder: Path) -> None:
+def installed(package: str) -> Path:
+    """The folder of a package."""
     spec = importlib.util.find_spec(package)
-    if spec is None or spec.origin is None:
+    if spec is None or not spec.submodule_search_locations:
         raise SystemExit(f"there is no package {package}")
-    to = folder / package
+    return Path(spec.submodule_search_locations[0])
+
+
+def copy(source: Path, folder: Path) -> None:
+    to = folder / source.name
     shutil.rmtree(to, ignore_errors=True)
-    shutil.copytree(Path(spec.origin).parent, to)
+    shutil.copytree(source, to)
     for path in sorted(to.rglob("*.so*")):
         if not path.is_symlink() and path.read_bytes()[:4] == b"\x7fELF" and (count := trapped(path)):
             print(f"{path.relative_to(folder)}: {count} traps")
 
 
 def main() -> None:
-    if len(sys.argv) < 3:
-        raise SystemExit(__doc__)
-    folder = Path(sys.argv[1])
-    folder.mkdir(parents=True, exist_ok=True)
-    preloaded(folder)
-    for package in sys.argv[2:]:
-        copy(package, folder)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="where the copies go")
+    parser.add_argument("packages", nargs="+", metavar="package", help="a package that this Python finds")
+    args = parser.parse_args()
+    if platform.machine() != "x86_64" or not sys.platform.startswith("linux"):
+        raise SystemExit("held.py needs x86-64 with Linux")
+    for tool in ("objdump", "cc"):
+        if not shutil.which(tool):
+            raise SystemExit(f"held.py needs {tool}")
+    sources = [installed(package) for package in args.packages]
+    args.folder.mkdir(parents=True, exist_ok=True)
+    preloaded(args.folder)
+    for source in sources:
+        copy(source, args.folder)
 
 
 if __name__ == "__main__":
