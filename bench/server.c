@@ -91,7 +91,7 @@ static void note(void *user, const char *name, const char *variant, const char *
     own->taken += bench_now() - own->begun;
 }
 
-/* Of a step that no thread took part in NULL. */
+/* The name of a step's kernel; NULL where no thread took part in the step. */
 static const char *kernel_of(int step, tc_index threads)
 {
     tc_index t = 0;

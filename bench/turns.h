@@ -56,7 +56,7 @@ static void turns_run(void *user, tc_index threads, tc_team_job *job, void *argu
     turns.job = job, turns.argument = argument, turns.count = threads;
     for (tc_index i = 0; i < threads; ++i)
         turns_begin(i, (char *)user + (size_t)i * TURNS_STACK);
-    turns.first = (turns.first + 1) % threads; /* whose caches are cold: of another thread in each call */
+    turns.first = (turns.first + 1) % threads; /* the first one finds cold caches: another thread in each call */
     turns.now = turns.first;
     for (tc_index left = threads; left > 0; turns.now = (turns.now + 1) % threads)
         if (!turns.ended[turns.now]) {

@@ -9,8 +9,8 @@
 
 enum { TCI_LANES = 16, TCI_BLOCK = 4096 /* terms */ };
 
-/* The body of a function: the sum, a C, of n terms; 0 of none. FIRST: term i, with which a lane begins; NEXT: `sum` with
-   term i. */
+/* The body of a function that returns the sum, of type C, of n terms; 0 where there are none. FIRST: term i, with which
+   a lane begins. NEXT: `sum` and term i added. */
 #define TCI_SUM_LANES(C, n, FIRST, NEXT)                                                                               \
     C total = 0;                                                                                                       \
     for (int64_t block = 0; block < n; block += TCI_BLOCK) {                                                           \

@@ -249,14 +249,14 @@ const char *tc_type_text(tc_graph *g, const tc_type *type);
 const char *tc_shape_text(tc_graph *g, int rank, const tc_expr *const *shape);
 /* Reports where it has no floats. */
 bool tc_check_float(tc_graph *g, const tc_type *x);
-/* Reports a dtype that is not of numbers, or none. */
+/* Reports where the dtype is none of numbers. */
 bool tc_check_number(tc_graph *g, tc_dtype dtype);
 /* Reports where the dtypes differ: what is widened to one dtype is to be looked at before. */
 bool tc_check_same_dtype(tc_graph *g, const tc_type *a, const tc_type *b);
 /* The axis counted from the front, reported and -1 where it is outside -rank..rank-1. */
 int tc_axis(tc_graph *g, int axis, int rank);
-/* As tc_op_enter for one operand, x, whose axis is counted from the front then. NULL, too, where there is no such axis
- * (reported). */
+/* As tc_op_enter for one operand, x; then *axis is counted from the front. NULL also where x has no such axis, which is
+ * reported. */
 tc_graph *tc_op_enter_axis(tc_site site, const char *name, const char *region, tc_tensor x, int *axis);
 const tc_expr *tc_element_count(tc_graph *g, const tc_type *type);
 

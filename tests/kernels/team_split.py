@@ -34,13 +34,13 @@ int main(void)
     return 0;
 }}
 """
-sorts = replace(products.integers("i8", "i8", "x86_64")[0], ordered=True)
-bytes_of = Schedule("avx2", sorts.name, 12, 16, mc=96, nc=512, packed_a=True)
+SORTED = replace(products.integers("i8", "i8", "x86_64")[0], ordered=True)
+BYTES = Schedule("avx2", SORTED.name, 12, 16, mc=96, nc=512, packed_a=True)
 CASES: list[tuple[str, object, Schedule]] = [
-    ("49 rows of sorted words, 512 columns", typed(49, 512, 64, sorts, 16), bytes_of),
-    ("49 rows, 160 columns", typed(49, 160, 64, sorts, 16), bytes_of),
-    ("196 rows, 1024 columns", typed(196, 1024, 64, sorts, 16), bytes_of),
-    ("14x14 positions, 70 columns", window(14, 14, 70, sorts, panel=16), bytes_of),
+    ("49 rows of sorted words, 512 columns", typed(49, 512, 64, SORTED, 16), BYTES),
+    ("49 rows, 160 columns", typed(49, 160, 64, SORTED, 16), BYTES),
+    ("196 rows, 1024 columns", typed(196, 1024, 64, SORTED, 16), BYTES),
+    ("14x14 positions, 70 columns", window(14, 14, 70, SORTED, panel=16), BYTES),
     ("49 rows of floats, 256 columns", matmul(49, 256, 64), Schedule("avx512", "f32", 9, 48)),
     ("196 rows, 256 columns", matmul(196, 256, 64), Schedule("avx512", "f32", 9, 48)),
     ("blocks of rows, 200 columns", matmul(200, 200, 64), Schedule("avx512", "f32", 9, 48, mc=36)),

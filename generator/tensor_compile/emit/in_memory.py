@@ -4,10 +4,10 @@ epilogue on accumulators that the micro-kernels left in memory (store.c.in), and
 tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py). How large blocks are is in
 schedule_blocks.py.
 
-Items are batches x column groups x row tiles, columns outermost; where the schedule takes blocks of rows and no others,
-these are; rows that are copied with all their terms are walked in bands of columns, tile by tile. A thread takes a
-contiguous share (team_split.py), of blocks of rows thus rectangles. Within it, blocks of columns, rows and terms are
-walked as the schedule says. Partial sums wait in the thread's scratch.
+Items are batches x column groups x row tiles, columns outermost. Where the schedule takes blocks of rows and no others,
+these are outermost. Rows that are copied with all their terms are walked in bands of columns, tile by tile. A thread
+takes a contiguous share (team_split.py); of blocks of rows that is a rectangle. Within it, blocks of columns, rows and
+terms are walked as the schedule says. Partial sums wait in the thread's scratch.
 """
 from __future__ import annotations
 

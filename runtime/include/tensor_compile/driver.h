@@ -290,8 +290,8 @@ static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
     return (uint64_t)(panels / piece) * TC_PIECE_WORK;
 }
 
-/* The `work` of a step of which a thread keeps what it packed for its next piece: pieces of few columns read rows more often,
- * so a small team, of whose threads one is seldom slow, has few: at most as many a thread as it has threads. */
+/* The `work` of a step whose threads keep what they packed for their next pieces. Pieces of few columns read rows more
+ * often, and a small team seldom has a slow thread: a thread has at most as many pieces as the team has threads. */
 static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
 {
     const uint64_t most = (uint64_t)(threads * threads) * TC_PIECE_WORK;
