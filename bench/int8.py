@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures networks of 8-bit integers against ONNX Runtime and OpenVINO: one interleaved run, medians of rounds.
 
-  bench/int8.py [--models mobilenet_v2,resnet50] [--threads 1,16] [--rounds 15] [--small]
+  bench/int8.py [--models mobilenet_v2,resnet50] [--threads 1,16] [--rounds 15] [--activations u8] [--small]
 
-The weights are the seeded ones of examples/. Ours is what `tensor-compile quantize` makes of the model; theirs what
-ONNX Runtime's quantize_static makes of the same weights over the same samples (QDQ, a scale a channel, u8 activations),
-which OpenVINO reads, too. Outputs are compared with those of our f32 before anything is measured. Needs numpy,
+The weights are the seeded ones of examples/. Ours is what `tensor-compile quantize --activations u8` makes of the model;
+theirs what ONNX Runtime's quantize_static makes of the same weights over the same samples (QDQ, a scale a channel, u8
+activations), which OpenVINO reads, too. Outputs are compared with those of our f32 before anything is measured. Needs numpy,
 safetensors, onnx and onnxruntime; OpenVINO where it is there.
 """
 from __future__ import annotations
@@ -203,7 +203,7 @@ def prepared(name: str, args: argparse.Namespace) -> tuple[dict[str, Path], Path
     subprocess.run([sys.executable, str(builds.TOOL), "quantize", str(example / "model.c"), *words, "--data",
                     str(folder / "samples.safetensors"), "-o", str(folder
                                                                    / "int8"), "--cache", str(cache), "--no-compare",
-                    "--force"], check=True)
+                    "--force", "--activations", args.activations], check=True)
     said(f"{name}: quantized in {time.perf_counter() - begin:.1f} s")
     programs = {}
     for label, source, isa, more in (("f32", example / "model.c", args.isa, words),
@@ -259,13 +259,15 @@ def main() -> None:
     parser.add_argument("--models", default=",".join(NETWORKS))
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}")
     parser.add_argument("--rounds", type=int, default=15)
+    parser.add_argument("--activations", choices=("u8", "i8"), default="u8",
+                        help="ours: as tensor-compile quantize --activations (default: %(default)s, as theirs are)")
     parser.add_argument("--small", action="store_true", help="small networks, to see that all works")
     parser.add_argument("--isa", default=builds.best_isa())
     parser.add_argument("--build", type=Path, default=builds.ROOT / "build" / "bench-int8")
     args = parser.parse_args()
     args.build = args.build.resolve()
     versions = f"onnxruntime {ort.__version__}, openvino {ov.__version__ if ov else 'missing'}, numpy {np.__version__}"
-    print(conditions(versions, args.isa, args.rounds) + "\n")
+    print(conditions(versions, args.isa, args.rounds) + f"; our activations {args.activations}\n")
     print("| network | contender | median | least | time / int8's | relative error of the output |")
     print("| --- | --- | --- | --- | --- | --- |", flush=True)
     for name in args.models.split(","):

@@ -41,6 +41,7 @@ FEWEST = 3        # rounds of a row whose calls are long
 ROUND = 0.03      # seconds of calls that each contender makes a round
 PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
 SLOW = 0.3        # seconds of a call that needs no others before it
+SAMPLES = 4       # of calls, before their number a round is chosen
 LEAST = 30.0      # seconds that an answer may take whenever it is asked for
 TOLERANCE = 1e-3  # of the largest expected value
 
@@ -167,11 +168,12 @@ def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
 
 
 def settle(c: Contender) -> None:
-    """How many calls a round has: by calls that others precede, since threads that sleep make the first one slow."""
+    """How many calls a round has: by calls that others precede, since threads that sleep make the first one slow. The
+    fastest of some samples counts: one that the host disturbs would leave every round a few calls behind a pause."""
     taken = c.seconds(1)
     if taken < SLOW:
-        taken = c.seconds(3)
-        taken = c.seconds(max(1, int(ROUND / taken)))
+        for _ in range(SAMPLES):
+            taken = min(taken, c.seconds(max(3, int(ROUND / taken / SAMPLES))))
     c.calls, c.warm = max(1, int(ROUND / taken)), taken < SLOW
 
 
