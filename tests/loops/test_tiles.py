@@ -112,17 +112,21 @@ difference, program, _ = compare(norm, "f", {"n": 8}, target=TARGET)
 ok(not list(regions(program.steps)), "in a larger cache it pays to leave them apart")
 
 # Keys of a decoder: each tile packs some panels of them. More rows would share them, and they are made once for all.
-def keys(rows: int):
-    return entry(f'%0 "q" : f32[3,{rows},8] {LOC}, %1 "k" : f32[3,s,8] {LOC}', [
+def keys(rows: int, size: int | str = "s", dims: tuple[str, ...] = ("s 1:300",)):
+    return entry(f'%0 "q" : f32[3,{rows},8] {LOC}, %1 "k" : f32[3,{size},8] {LOC}', [
         f"%2 = dot(%0, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[2], order=seq}} : "
-        f"f32[3,{rows},s]",
-        'return "y" %2'], dims=("s 1:300",))
+        f"f32[3,{rows},{size}]",
+        'return "y" %2'], dims=dims)
 
 
 for rows in (1, 2):
     for size in (1, 16, 130, 257):
         tiles = check("keys", keys(rows), {"s": size}, seed=size)
 equal([s.kernel.label for s in tiles.body], ["pack", "dot"], "packed within the tile")
+for size in (160, 163):     # whole panels, and not; the last tile has fewer of them
+    check(f"{size} keys", keys(2, size, ()), {}, seed=size)
+for s in (3, 10):
+    check("whole panels of keys", keys(2, "16*s", ("s 1:20",)), {"s": s}, seed=s)
 check("keys of many rows", keys(17), {"s": 20}, count=0)
 
 # Images of a batch: convolution and pooling of some of them at a time.

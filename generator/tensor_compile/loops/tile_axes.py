@@ -2,17 +2,18 @@
 """How a tile region (loop_ir.Tiles) is cut: the axes of its tiles, and the rows that neighbouring tiles share."""
 from __future__ import annotations
 
+from math import gcd
 
 from ..records import dataclass
-from ..symbolic import Expr, Sym, sym, wrap
+from ..symbolic import Expr, Sym, divisor_of, sym, wrap
 from .scalar_ir import Buffer
 
 
 @dataclass(frozen=True, slots=True)
 class Axis:
     """The points 0..size-1, cut into blocks of `block`. Kernels receive the first point of their block (`start`, a
-    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`;
-    None: always `block`)."""
+    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`, a
+    multiple of what divides block and size; None: always `block`)."""
 
     start: Sym
     count: Sym | None
@@ -24,7 +25,8 @@ class Axis:
         """An axis whose symbols are named after `name`; no block is longer than the axis."""
         block = min(block, size.value) if size.is_const else block
         whole = block == 1 or (size.is_const and size.value % block == 0)
-        count = None if whole else Sym(f"{name}n", 1, wrap(block), is_dim=True)
+        each = gcd(block, divisor_of(size))
+        count = None if whole else Sym(f"{name}n", each, wrap(block), each, is_dim=True)
         points = wrap(block) if count is None else sym(count)
         return Axis(Sym(name, 0, size - points, block, is_dim=True), count, block, size)
 
