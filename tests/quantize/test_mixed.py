@@ -126,4 +126,8 @@ with tempfile.TemporaryDirectory() as name:
         padded("-INFINITY", "tc_max_pool1d(x, .kernel = 2)",
                f"{activations}: what is padded with -INFINITY is the lowest integer there", activations)
     padded("NAN", "tc_where(tc_isnan(x), tc_full(g, -9, TC_F32), x)", "what is padded with NaN stays floats")
+    padded("0", "tc_where(tc_lt(tc_unsqueeze(tc_div(tc_sum(x, 2), 0.0f), 2), -1e30f), x, tc_neg(x))",
+           "a sum divided by 0 is no mean")
+    padded("0", "tc_where(tc_isnan(tc_unsqueeze(tc_mul(tc_sum(x, 2), NAN), 2)), x, tc_neg(x))",
+           "nor is one multiplied by NaN")
 done()

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from fnmatch import fnmatchcase
-from math import isnan, prod
+from math import inf, isnan, prod
 from typing import Collection, Mapping
 
 from ..graph.fold import is_constant
@@ -212,8 +212,10 @@ class _Finder:
             if len(counts) > 2 or inner.types[0].rank != len(counts) + 2 \
                     or any((*inner.attrs["low"], *inner.attrs["high"])) or any(d != 1 for d in inner.attrs["dilation"]):
                 return None
-        factor = float(number) if node.op == "mul" else 1 / float(number)
-        if abs(factor * prod(counts) - 1) > 1e-5:
+        factor = float(number)
+        if node.op == "div":
+            factor = 1 / factor if factor else inf
+        if not abs(factor * prod(counts) - 1) <= 1e-5:      # NaN is not
             return None
         self.inner.add(inner)
         return Layer("mean" if inner.op == "reduce" else "average", Value(node), (inner.operands[0],), inner, "")
