@@ -127,6 +127,13 @@ with tempfile.TemporaryDirectory() as place:
           "not DIM=SIZE,…: 'batch'")
     fails("tune of a folder without builds", subprocess.run([*TOOL, "tune", "-C", str(root)], capture_output=True,
                                                             text=True), 1, "no model was built here")
+    fails("tune of no folder", subprocess.run([*TOOL, "tune", "-C", str(root / "none")], capture_output=True,
+                                              text=True), 1, "none: error: no such folder")
+    weights = root / "weights.safetensors"
+    weights.write_bytes(b"")
+    fails("a file of weights in the model's place", subprocess.run([*TOOL, "build", str(weights), "--cache", str(cache)],
+                                                                   capture_output=True, text=True), 1,
+          f"{weights}: error: not the source of a model", "hint: a model is a .c")
     strange = root / "strange-gcc"
     strange.write_text('#!/bin/sh\n[ "$1" = --version ] && echo gcc 12.2.0 || echo s390x-linux-gnu\n')
     strange.chmod(0o755)

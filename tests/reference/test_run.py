@@ -91,6 +91,7 @@ with tempfile.TemporaryDirectory() as place:
             (("--function", "twice", "--inputs", "other.safetensors"), 1, 'no tensor "x" for the input x',
              "nor the one that is named"),
             (("--function", "twice"), 2, "--inputs is missing: twice takes x", "no inputs"),
+            (("--inputs", "nosuch.safetensors"), 1, "nosuch.safetensors: error: no such file", "no file of inputs"),
             (("--function", "twice", "--inputs", "x.safetensors", "--state", "a.safetensors"), 1,
              'no tensor "total" for the state total', "a state of other names")):
         result = tool(*words)

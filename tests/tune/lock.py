@@ -62,7 +62,11 @@ contraction f32 rows=2 target=a/avx2
             (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate and its provenance",
              "a broken second line"),
             (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key of an entry",
-             "a candidate without a key")]:
+             "a candidate without a key"),
+            (printed.replace("contraction", "<<<<<<< HEAD\ncontraction", 1), "x:2: error: a merge conflict that is not "
+             "resolved", "git's marks where a key should be"),
+            (printed.replace("  tc_", "=======\n  tc_", 1), "x:3: error: a merge conflict that is not resolved",
+             "git's marks within an entry")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
 
 

@@ -84,6 +84,9 @@ def summaries() -> None:
     equal(tune_command._summary(tune.Result(left=3), "model.tuning.lock", False, 30.0),
           "nothing was measured in 30 s: compiling took all of it. Give more (--budget 120s), or build for fewer "
           "instruction sets (--isa avx2); there is no model.tuning.lock yet", "a budget that is too small")
+    equal(tune_command._summary(tune.Result(left=3, begun=True), "model.tuning.lock", True, 30.0),
+          "no kernel was measured to its end in 30 s. Give more (--budget 120s), or build for fewer instruction sets "
+          "(--isa avx2); model.tuning.lock is as it was", "a kernel that takes all of it")
     names = [parse("tc_contraction_f32_4x16__avx2"), parse("tc_contraction_f32_4x8__x86_64")]
     equal(tune_command._summary(tune.Result(timed=[("a", names[0], 1.0), ("b", names[1], 7.0), ("c", names[0], 2.0)],
                                             before={"a": 1.5, "b": 9.0}, model={"a": 2.5, "b": 10.5}),

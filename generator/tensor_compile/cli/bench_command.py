@@ -17,7 +17,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "time of a call (median), share of the whole, operations and bytes in a second, and percent of the "
                     "ceiling that bounds it. `profile` compares with the target file and sums by scope and line.",
         epilog="Example: tensor-compile bench model.c --dims batch=8 --threads 4 --chart kernels.svg")
-    arguments.add_model(parser)
     group = parser.add_argument_group("bench")
     group.add_argument("--inputs", default="", metavar="FILE",
                        help="safetensors with the inputs by name (default: random)")
@@ -25,6 +24,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                        help="the most calls that are measured; fewer where they take over a second (default: 200)")
     group.add_argument("--chart", default="", metavar="FILE.svg", help="write the table as a chart, too")
     arguments.add_call(parser)
+    arguments.add_model(parser)
     parser.set_defaults(run=run)
 
 

@@ -20,7 +20,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "line is the verdict.",
         epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
                "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
-    arguments.add_model(parser)
     group = parser.add_argument_group("check")
     group.add_argument("--inputs", action="append", default=[], metavar="FILE",
                        help="safetensors with the inputs by name; sizes of dims are those of their shapes; may be "
@@ -49,6 +48,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "error")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     arguments.add_call(parser)
+    arguments.add_model(parser)
     parser.set_defaults(run=run)
 
 

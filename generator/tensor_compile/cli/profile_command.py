@@ -18,7 +18,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "line. --from reads what a deployed program recorded (docs/runtime.md) instead.",
         epilog="Examples: tensor-compile profile model.c --dims batch=8 --trace trace.json; "
                "tensor-compile profile model.c --dims batch=8 --from recorded.json")
-    arguments.add_model(parser)
     group = parser.add_argument_group("profile")
     group.add_argument("--inputs", default="", metavar="FILE",
                        help="safetensors with the inputs by name (default: random)")
@@ -29,6 +28,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--from", dest="record", default="", metavar="FILE",
                        help="the record of a program (tc_recorder_write), which is not measured again")
     arguments.add_call(parser)
+    arguments.add_model(parser)
     parser.set_defaults(run=run)
 
 

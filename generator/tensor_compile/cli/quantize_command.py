@@ -32,7 +32,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "docs/quantize.md has the details.",
         epilog="Examples: tensor-compile quantize model.c --data samples.safetensors -o int8; "
                "tensor-compile quantize net.onnx --data x.safetensors --observer percentile --float head.fc -o int8")
-    arguments.add_model(parser)
     group = parser.add_argument_group("quantize")
     group.add_argument("--data", action="append", default=[], metavar="FILE",
                        help="safetensors with samples of the inputs by name, one behind the other along the first "
@@ -76,6 +75,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--map", action="append", type=arguments.renaming, default=[], metavar="NAME=NAME_IN_FILE",
                        help="the file has this input under another name; may be given several times")
     group.add_argument("--threads", type=arguments.positive, default=1, metavar="N", help="the team (default: 1)")
+    arguments.add_model(parser)
     parser.set_defaults(run=run)
 
 
@@ -83,7 +83,8 @@ def run(args: argparse.Namespace) -> int:
     from ..compile import quantize_model
 
     if not args.folder:
-        raise UsageError("-o is missing: the folder for the quantized model")
+        raise UsageError("-o is missing: the folder for the quantized model\n"
+                         "  hint: tensor-compile quantize MODEL.c --data FILE.safetensors -o DIR")
     if args.backend != "c":
         raise UsageError("--target does not go with quantize, which runs the model on this processor")
     request = quantize_model.Request(

@@ -17,7 +17,6 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "output: dtype, shape, range, mean, the first elements. Sizes of dynamic dims are those of the "
                     "inputs' shapes. A state is zero before the call unless --state says otherwise.",
         epilog="Example: tensor-compile run model.c --inputs x.safetensors -o y.safetensors")
-    arguments.add_model(parser)
     group = parser.add_argument_group("run")
     group.add_argument("--inputs", default="", metavar="FILE", help="safetensors with the inputs by name")
     group.add_argument("-o", "--outputs", default="", metavar="FILE", help="write the outputs to this safetensors file")
@@ -25,6 +24,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                        help="safetensors with the state before the call, by name")
     group.add_argument("--state-out", default="", metavar="FILE", help="write the state behind the call to this file")
     arguments.add_call(parser)
+    arguments.add_model(parser)
     parser.set_defaults(run=run)
 
 

@@ -75,7 +75,9 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
     if not result.timed and result.left:
         given = budget or 0
         state = f"{lock} is as it was" if exists else f"there is no {lock} yet"
-        return f"nothing was measured in {given:.0f} s: compiling took all of it. Give more " \
+        taken = f"no kernel was measured to its end in {given:.0f} s" if result.begun else \
+            f"nothing was measured in {given:.0f} s: compiling took all of it"
+        return f"{taken}. Give more " \
                f"(--budget {max(120, 4 * int(given))}s), or build for fewer instruction sets (--isa avx2); {state}"
     if not result.timed:
         return f"nothing to measure: {lock} is up to date" if exists else \
@@ -118,6 +120,8 @@ def run(args: argparse.Namespace) -> int:
     if args.prune and (args.diff or args.again or args.budget != DEFAULT_BUDGET):
         raise UsageError("--prune measures nothing: it goes without --diff, --all and --budget")
     folder = Path(args.folder)
+    if not folder.is_dir():
+        raise UserError("no such folder", str(folder), "-C DIR is the folder that the models were built in")
     builds = [options for options in record.builds(folder) if options.backend in ("c", "cuda")]
     if not builds:
         raise UserError("no model was built here", str(folder), "build first, then tune: tensor-compile tune -C DIR")

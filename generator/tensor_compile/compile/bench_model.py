@@ -72,10 +72,12 @@ def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
              f"{_rate(r.cost.bytes, r.us):.1f}", f"{100 * r.of_ceiling:.0f}", r.bound, r.cost.name, r.cost.place)
             for r in rows]
     reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
+    over = ["over 100 %: the bytes came from a nearer cache than the one that is as large as they are"] \
+        if any(round(100 * r.of_ceiling) > 100 for r in rows) else []
     names = ("us", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
     return "\n".join([head, "", *columns(names, body), "",
                       f"ceilings, measured in this run: {ceilings.operations / 1e9:.1f} GFLOP/s of f32; GB/s of reads "
-                      f"by the bytes of a thread: {reads}", "", ""])
+                      f"by the bytes of a thread: {reads}", *over, "", ""])
 
 
 def _rate(amount: float, us: float) -> float:

@@ -29,6 +29,7 @@ MEMORY = 4 << 30
 GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
+DATA = {"", ".safetensors", ".pt", ".pth", ".h5", ".bin", ".o", ".a", ".so"}   # no source, whatever the compiler makes of it
 HEADERS = host_programs.CAPTURE / "include"
 TARGET = "model"     # in the compiler's depfiles
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a
@@ -70,6 +71,9 @@ def require(model: Path, shown: str) -> None:
         raise UserError("a folder, not the source of a model", shown, "name the file: tensor-compile build model.c")
     if not model.is_file():
         raise UserError("not a regular file" if model.exists() else "no such file", shown)
+    if model.suffix in DATA:  # a compiler takes it for an object file, and reads nothing of it
+        raise UserError("not the source of a model", shown,
+                        "a model is a .c; a .onnx, .pt2 or .tflite is imported")
 
 
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,

@@ -202,7 +202,8 @@ def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], shown
         named = {name: size for name, size in all_named.items() if name in dims}
         for name in dims:
             if name not in named:
-                raise OptionError(f"--dims: {function.name} needs {name} too")
+                hint = f"its dims: {', '.join(dims)}" if all_named.keys() - dims.keys() else ""
+                raise OptionError(f"--dims: {function.name} needs {name} too", hint=hint)
         given.refuse(function, named, shown)
         if named not in asked:
             asked.append(named)

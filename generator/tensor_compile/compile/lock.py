@@ -49,6 +49,7 @@ from .host_programs import TEMPLATES
 from ..target import Target
 
 HEADER = "# tensor-compile tuning lock 1"
+MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")   # of git, where a merge left both sides
 VARIANT = "variant "
 _CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)"
                      r"(?P<emulated> emulated)?, (?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)$")
@@ -84,6 +85,10 @@ def parse(text: str, where: str) -> dict[str, Entry]:
         place = f"{where}:{number}"
         if not line.strip() or line.startswith("#"):
             continue
+        if line.startswith(MARKERS):
+            raise UserError("a merge conflict that is not resolved", place,
+                            "keep the entries of both sides, two lines each (of a key that both have, one), and "
+                            "delete the lines of marks; tensor-compile tune measures what is missing then")
         if key is None:
             if line.startswith(" ") or " target=" not in line:
                 raise UserError("expected the key of an entry", place, "tensor-compile tune writes this file")

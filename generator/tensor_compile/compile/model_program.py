@@ -20,6 +20,7 @@ from .tools import ToolBroken, run_tool
 CHECK = ROOT / "generator" / "check"
 TARGET_INCLUDES = (RUNTIME_INCLUDE, INTERPRETER, TEMPLATES / "include", host_programs.GENERATOR)
 PART = "a part of `check` does not compile"
+BARE = ("arm", "riscv32")   # no program with arguments and files runs there
 CALL_FAILED, NO_SUCH_CPU, NO_DEVICE = 1, 3, 4   # exit codes of run_model.c
 
 
@@ -64,6 +65,9 @@ class Program:
 def build(made: Made, options: Options, cache: Cache, folder: Path, externs: Sequence[Path],
           wrapper: tuple[str, ...]) -> Program:
     """The program that calls the model, and its weights where they are external, in `folder`."""
+    if made.target.arch in BARE:
+        raise UserError(f"a call from here needs a target with an operating system: {made.target.name} has none",
+                        options.shown, "leave out --target-file and --cc: every target computes the same bits")
     path = model_program(made, options.cflags, cache, options.jobs, RUN_MODEL, externs, folder / "run-model")
     weights = "-"
     if options.weights == "external":

@@ -35,6 +35,8 @@ class Request:
 
 
 def run(options: Options, request: Request) -> int:
+    for path in filter(None, (request.inputs, request.state)):
+        tensor_files.read(Path(path), path)  # what is wrong with a file is said before the model is built
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)

@@ -69,7 +69,8 @@ class Result:
     key, and used: what that was; by: what measures it, as entries of a GPU say; counts: of all candidates, by their
     names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left
     out, or more; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is
-    longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours."""
+    longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours; begun:
+    whether a kernel was being measured, be it that none came to its end."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -83,6 +84,7 @@ class Result:
     skipped: set[str] = field(default_factory=set)
     beyond: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
+    begun: bool = False
 
 
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
@@ -156,6 +158,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo: list[Case] = []
+    tell: Telling | None = None
     result, confirmed = Result(UNITS[tools.count]), Result(UNITS[tools.count])
     pace = tune_pace.Pace(None if budget is None else time.monotonic() + (1 - CONFIRM) * budget)
     try:
@@ -180,6 +183,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
                 _measure(changed, tools, min(rounds, SETTLED), confirmed, silent)
     except OutOfTime:
         result.left = len(todo) - len(result.timed) if todo else 1
+        result.begun = tell is not None and tell.begun > 0
     finally:
         if tools.count == "time":
             _settle(result, confirmed, todo)
