@@ -8,6 +8,8 @@ here=$(cd "$(dirname "$0")" && pwd)
 . "$here/../setup.sh"
 board=${1:-an386}
 if [ "$board" = host ] || ! command -v arm-none-eabi-gcc >/dev/null || ! command -v qemu-system-arm >/dev/null; then
+    [ "$board" = host ] || echo "no arm-none-eabi-gcc or no qemu-system-arm, so built for this machine; for the board:" \
+        "apt-get install gcc-arm-none-eabi libnewlib-arm-none-eabi qemu-system-arm" >&2
     tc_example "$here"
     exit
 fi
