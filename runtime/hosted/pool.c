@@ -2,6 +2,10 @@
  *
  * The team on POSIX threads: workers wait for a new round, run their share of its job and report. They wait
  * spinning first, then asleep.
+ *
+ * A worker that sleeps can take long to wake: on a busy host of virtual machines milliseconds. A call does not wait for
+ * that longer than its work is worth: it begins with the workers that are awake by then, and the others are awake for
+ * the next call.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* pthread_setaffinity_np */
@@ -14,15 +18,22 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
-/* Yields before a thread that waits sleeps: some hundred microseconds on an idle machine, the pause between the calls of
- * a busy program. */
-enum { YIELDS = 1000, SIZES = 1 << 13, LINE = 64 };
+/* YIELDS: before a thread that waits sleeps: some hundred microseconds on an idle machine, the pause between the calls of a
+ * busy program. WORTH: a call waits for workers that sleep up to this part of the time of all threads in the last such
+ * call, so that it takes at most that much longer than one thread would. */
+enum { YIELDS = 1000, SIZES = 1 << 13, RANKED = SIZES, NUMBER = 2 * SIZES, LINE = 64, WORTH = 4 };
+
+typedef enum { AWAKE, ASLEEP, CALLED /* to wake up, and not yet awake */ } state;
 
 typedef struct worker {
     pthread_t thread;
     struct tc_pool *pool;
     tc_index number; /* 1.. */
+    state state;     /* changes under the lock */
+    pthread_cond_t wake;
+    uint64_t ticket; /* of the last ranked round that it is in: its number times NUMBER, plus the worker's rank */
 } worker;
 
 /* A round is started and joined without a lock where nobody sleeps. Who goes to sleep says so first (`sleepers`,
@@ -34,13 +45,16 @@ struct tc_pool {
     worker *workers; /* threads - 1 of them */
     pthread_mutex_t busy;
     pthread_mutex_t lock; /* for sleeping alone */
-    pthread_cond_t start;
     pthread_cond_t finished;
-    unsigned sleepers;
+    unsigned sleepers; /* workers that are not AWAKE */
+    int gathering;     /* under the lock: a round is about to begin, nobody falls asleep */
+    tc_index called;   /* workers of this round's team that are CALLED */
+    int64_t spent;     /* nanoseconds of all threads in the last round that began with a sleeper; 0: there was none */
     /* What starts a round is one line of the cache, which each worker fetches once. The rest of it is written before
      * `round`, when nobody reads it. */
     _Alignas(
-        LINE) uint64_t round; /* its number times SIZES, plus the size of its team: those beyond it read nothing else */
+        LINE) uint64_t round; /* its number times NUMBER, plus RANKED where workers have tickets, plus the size of its
+                                    * team: without tickets, those beyond it read nothing else */
     tc_team_job *job;
     void *argument;
     int quit;
@@ -49,23 +63,44 @@ struct tc_pool {
     int joining;                     /* the caller sleeps until the last has finished */
 };
 
-/* The next round behind `seen`. */
-static uint64_t wait_for_round(tc_pool *pool, uint64_t seen)
+/* Until the worker is called. Where a round behind `seen` has begun, or is about to, it does not sleep. */
+static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
 {
-    for (int i = 0; i < YIELDS; ++i) {
-        const uint64_t round = __atomic_load_n(&pool->round, __ATOMIC_ACQUIRE);
-        if (round != seen)
-            return round;
-        sched_yield();
-    }
     pthread_mutex_lock(&pool->lock);
     __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-    uint64_t round;
-    while ((round = __atomic_load_n(&pool->round, __ATOMIC_SEQ_CST)) == seen)
-        pthread_cond_wait(&pool->start, &pool->lock);
+    if (__atomic_load_n(&pool->round, __ATOMIC_SEQ_CST) == seen && !pool->gathering) {
+        self->state = ASLEEP;
+        while (self->state == ASLEEP)
+            pthread_cond_wait(&self->wake, &pool->lock);
+        self->state = AWAKE;
+        __atomic_sub_fetch(&pool->called, 1, __ATOMIC_RELEASE);
+    }
     __atomic_sub_fetch(&pool->sleepers, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool->lock);
-    return round;
+}
+
+/* The next round behind `seen`. */
+static uint64_t wait_for_round(tc_pool *pool, worker *self, uint64_t seen)
+{
+    for (;;) {
+        for (int i = 0; i < YIELDS; ++i) {
+            const uint64_t round = __atomic_load_n(&pool->round, __ATOMIC_ACQUIRE);
+            if (round != seen)
+                return round;
+            sched_yield();
+        }
+        sleep_behind(pool, self, seen);
+    }
+}
+
+/* The worker's number in the team of a round; 0: it is not in it. One that wakes up late may find tickets of a later
+ * round than it has seen: its own is then of an earlier one, as a round that it is in does not end without it. */
+static tc_index rank_in(worker *self, uint64_t round)
+{
+    if (!(round & RANKED))
+        return self->number < (tc_index)(round % SIZES) ? self->number : 0;
+    const uint64_t ticket = __atomic_load_n(&self->ticket, __ATOMIC_RELAXED);
+    return ticket / NUMBER == round / NUMBER ? (tc_index)(ticket % NUMBER) : 0;
 }
 
 static void *work(void *argument)
@@ -74,13 +109,13 @@ static void *work(void *argument)
     tc_pool *pool = self->pool;
     uint64_t seen = 0;
     for (;;) {
-        seen = wait_for_round(pool, seen);
-        const tc_index size = (tc_index)(seen % SIZES);
-        if (self->number >= size)
+        seen = wait_for_round(pool, self, seen);
+        const tc_index rank = rank_in(self, seen);
+        if (rank == 0)
             continue;
         if (pool->quit)
             return NULL;
-        pool->job(pool->argument, self->number, size);
+        pool->job(pool->argument, rank, (tc_index)(seen % SIZES));
         if (__atomic_sub_fetch(&pool->running, 1, __ATOMIC_SEQ_CST) == 0 &&
             __atomic_load_n(&pool->joining, __ATOMIC_SEQ_CST)) {
             pthread_mutex_lock(&pool->lock);
@@ -90,19 +125,64 @@ static void *work(void *argument)
     }
 }
 
-static void start_round(tc_pool *pool, tc_index size, tc_team_job *job, void *argument, int quit)
+static int64_t now(void)
 {
-    pool->job = job;
-    pool->argument = argument;
-    pool->quit = quit;
-    __atomic_store_n(&pool->running, size - 1, __ATOMIC_RELAXED);
-    const uint64_t number = __atomic_load_n(&pool->round, __ATOMIC_RELAXED) / SIZES + 1;
-    __atomic_store_n(&pool->round, number * SIZES + (uint64_t)size, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&pool->sleepers, __ATOMIC_SEQ_CST)) {
-        pthread_mutex_lock(&pool->lock);
-        pthread_cond_broadcast(&pool->start);
-        pthread_mutex_unlock(&pool->lock);
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Calls the workers below `size` that sleep. They are told without the lock, which they need to wake up. */
+static void call_sleepers(tc_pool *pool, tc_index size, int gathering)
+{
+    pthread_mutex_lock(&pool->lock);
+    pool->gathering = gathering;
+    for (tc_index i = 0; i < size - 1; ++i)
+        if (pool->workers[i].state == ASLEEP) {
+            pool->workers[i].state = CALLED;
+            __atomic_add_fetch(&pool->called, 1, __ATOMIC_RELAXED);
+        }
+    pthread_mutex_unlock(&pool->lock);
+    for (tc_index i = 0; i < size - 1 && __atomic_load_n(&pool->called, __ATOMIC_RELAXED) > 0; ++i)
+        pthread_cond_signal(&pool->workers[i].wake);
+}
+
+static uint64_t next_round(const tc_pool *pool)
+{
+    return (__atomic_load_n(&pool->round, __ATOMIC_RELAXED) / NUMBER + 1) * NUMBER;
+}
+
+/* Starts a round of workers that are awake, as soon as all below `size` are or the wait was long enough; returns the size of
+ * its team. The caller alone is one, too: then no round is started. */
+static tc_index start_awake(tc_pool *pool, tc_index size)
+{
+    call_sleepers(pool, size, 1);
+    const int64_t begun = now();
+    while (__atomic_load_n(&pool->called, __ATOMIC_ACQUIRE) > 0 &&
+           (pool->spent == 0 || now() - begun < pool->spent / WORTH))
+        sched_yield();
+    pthread_mutex_lock(&pool->lock);
+    pool->gathering = 0;
+    const uint64_t round = next_round(pool);
+    tc_index team = 1;
+    for (tc_index i = 0; i < size - 1; ++i)
+        if (pool->workers[i].state == AWAKE)
+            __atomic_store_n(&pool->workers[i].ticket, round + (uint64_t)team++, __ATOMIC_RELAXED);
+    if (team > 1) {
+        __atomic_store_n(&pool->running, team - 1, __ATOMIC_RELAXED);
+        __atomic_store_n(&pool->round, round + RANKED + (uint64_t)team, __ATOMIC_SEQ_CST);
     }
+    pthread_mutex_unlock(&pool->lock);
+    return team;
+}
+
+/* Starts a round of all workers below `size`. */
+static void start_all(tc_pool *pool, tc_index size)
+{
+    __atomic_store_n(&pool->running, size - 1, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->round, next_round(pool) + (uint64_t)size, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&pool->sleepers, __ATOMIC_SEQ_CST))
+        call_sleepers(pool, size, 0);
 }
 
 static void join_round(tc_pool *pool)
@@ -128,20 +208,33 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
         job(argument, 0, 1);
         return;
     }
-    start_round(pool, size, job, argument, 0);
-    job(argument, 0, size);
-    join_round(pool);
+    pool->job = job;
+    pool->argument = argument;
+    if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == 0) {
+        start_all(pool, size);
+        job(argument, 0, size);
+        join_round(pool);
+    } else {
+        const tc_index team = start_awake(pool, size);
+        const int64_t begun = now();
+        job(argument, 0, team);
+        if (team > 1)
+            join_round(pool);
+        pool->spent = (now() - begun) * team;
+    }
     pthread_mutex_unlock(&pool->busy);
 }
 
 /* Ends and joins the first `started` workers, then frees everything. */
 static void end(tc_pool *pool, tc_index started)
 {
-    start_round(pool, pool->threads, NULL, NULL, 1);
+    pool->quit = 1;
+    start_all(pool, pool->threads);
     for (tc_index i = 0; i < started; ++i)
         pthread_join(pool->workers[i].thread, NULL);
+    for (tc_index i = 0; i < pool->threads - 1; ++i)
+        pthread_cond_destroy(&pool->workers[i].wake);
     pthread_cond_destroy(&pool->finished);
-    pthread_cond_destroy(&pool->start);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->busy);
     free(pool->workers);
@@ -180,8 +273,9 @@ tc_pool *tc_pool_create_with(const tc_pool_options *options)
     }
     pthread_mutex_init(&pool->busy, NULL);
     pthread_mutex_init(&pool->lock, NULL);
-    pthread_cond_init(&pool->start, NULL);
     pthread_cond_init(&pool->finished, NULL);
+    for (tc_index i = 0; i < threads - 1; ++i)
+        pthread_cond_init(&pool->workers[i].wake, NULL);
     for (tc_index i = 0; i < threads - 1; ++i) {
         worker *one = &pool->workers[i];
         one->pool = pool;
