@@ -32,7 +32,6 @@ typedef struct worker {
     struct tc_pool *pool;
     tc_index number; /* 1.. */
     state state;     /* changes under the lock */
-    pthread_cond_t wake;
     uint64_t ticket; /* of the last ranked round that it is in: its number times NUMBER, plus the worker's rank */
 } worker;
 
@@ -45,6 +44,7 @@ struct tc_pool {
     worker *workers; /* threads - 1 of them */
     pthread_mutex_t busy;
     pthread_mutex_t lock; /* for sleeping alone */
+    pthread_cond_t wake;  /* who is CALLED */
     pthread_cond_t finished;
     unsigned sleepers; /* workers that are not AWAKE */
     int gathering;     /* under the lock: a round is about to begin, nobody falls asleep */
@@ -71,7 +71,7 @@ static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
     if (__atomic_load_n(&pool->round, __ATOMIC_SEQ_CST) == seen && !pool->gathering) {
         self->state = ASLEEP;
         while (self->state == ASLEEP)
-            pthread_cond_wait(&self->wake, &pool->lock);
+            pthread_cond_wait(&pool->wake, &pool->lock);
         self->state = AWAKE;
         __atomic_sub_fetch(&pool->called, 1, __ATOMIC_RELEASE);
     }
@@ -135,16 +135,18 @@ static int64_t now(void)
 /* Calls the workers below `size` that sleep. They are told without the lock, which they need to wake up. */
 static void call_sleepers(tc_pool *pool, tc_index size, int gathering)
 {
+    int called = 0;
     pthread_mutex_lock(&pool->lock);
     pool->gathering = gathering;
     for (tc_index i = 0; i < size - 1; ++i)
         if (pool->workers[i].state == ASLEEP) {
             pool->workers[i].state = CALLED;
             __atomic_add_fetch(&pool->called, 1, __ATOMIC_RELAXED);
+            called = 1;
         }
     pthread_mutex_unlock(&pool->lock);
-    for (tc_index i = 0; i < size - 1 && __atomic_load_n(&pool->called, __ATOMIC_RELAXED) > 0; ++i)
-        pthread_cond_signal(&pool->workers[i].wake);
+    if (called)
+        pthread_cond_broadcast(&pool->wake);
 }
 
 static uint64_t next_round(const tc_pool *pool)
@@ -232,9 +234,8 @@ static void end(tc_pool *pool, tc_index started)
     start_all(pool, pool->threads);
     for (tc_index i = 0; i < started; ++i)
         pthread_join(pool->workers[i].thread, NULL);
-    for (tc_index i = 0; i < pool->threads - 1; ++i)
-        pthread_cond_destroy(&pool->workers[i].wake);
     pthread_cond_destroy(&pool->finished);
+    pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->busy);
     free(pool->workers);
@@ -273,9 +274,8 @@ tc_pool *tc_pool_create_with(const tc_pool_options *options)
     }
     pthread_mutex_init(&pool->busy, NULL);
     pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->finished, NULL);
-    for (tc_index i = 0; i < threads - 1; ++i)
-        pthread_cond_init(&pool->workers[i].wake, NULL);
     for (tc_index i = 0; i < threads - 1; ++i) {
         worker *one = &pool->workers[i];
         one->pool = pool;
