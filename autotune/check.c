@@ -24,7 +24,10 @@ int tc_isa_runs(const char *isa)
 /* What the reference computes of a long call, for each kind of data. */
 #define SAMPLED 4e6
 
-static const int teams[] = {1, 5, 23}; /* threads, and pieces of their parts */
+/* Threads, and how many pieces of its part each takes. */
+static const struct {
+    int threads, pieces;
+} teams[] = {{1, 1}, {5, 1}, {6, 4}};
 
 /* What every candidate must make of one kind of data. */
 typedef struct {
@@ -37,7 +40,7 @@ typedef struct {
 typedef struct {
     tc_guard guards[TC_MOST_PARAMS];
     void *data[TC_MOST_PARAMS + 1]; /* and `held` */
-    tc_index held[3];               /* what a kernel remembers between calls */
+    tc_index held[6];               /* what a kernel remembers between calls, and the threads */
 } room;
 
 static size_t bytes(const tc_param *param)
@@ -183,15 +186,23 @@ static void room_finish(room *made, const tc_case *a_case)
         tc_guard_finish(&made->guards[i]);
 }
 
-/* One call of each piece of `threads`. */
-static void check_call(const tc_case *a_case, const tc_candidate *candidate, const expectation *expected, room *made,
-                       int threads, tc_proof *proof)
+/* Which piece is number `i`: from the last one on, from the first, or every seventh. */
+static int turn(tc_fill fill, int i, int pieces)
 {
+    return fill == TC_FILL_PLAIN ? pieces - 1 - i : fill == TC_FILL_WIDE ? i : i * 7 % pieces;
+}
+
+/* One call of each piece of team number `team`. */
+static void check_call(const tc_case *a_case, const tc_candidate *candidate, const expectation *expected, room *made,
+                       int team, tc_proof *proof)
+{
+    const int threads = teams[team].threads, pieces = threads * teams[team].pieces;
     before(a_case, expected, made->data);
     memset(made->held, 0, sizeof made->held); /* one thread takes all pieces */
+    made->held[3] = threads;
     made->data[a_case->param_count] = made->held;
-    for (int thread = threads - 1; thread >= 0; --thread)
-        candidate->run(made->data, a_case->dims, thread, threads);
+    for (int i = 0; i < pieces; ++i)
+        candidate->run(made->data, a_case->dims, turn(expected->fill, i, pieces), pieces);
     for (int i = 0; i < a_case->param_count; ++i) {
         const tc_param *param = &a_case->params[i];
         const tc_index at = param->scratch ? -1 : tc_data_differ(made->data[i], expected->results[i], param);
@@ -223,7 +234,7 @@ static int prove(const tc_case *a_case, tc_fill fill, tc_proof *proofs, int whol
         for (int c = 0; c < a_case->candidate_count && ready; ++c) {
             if (proofs[c].state != TC_RIGHT)
                 continue;
-            check_call(a_case, &a_case->candidates[c], &expected, &made, teams[t], &proofs[c]);
+            check_call(a_case, &a_case->candidates[c], &expected, &made, t, &proofs[c]);
             if (proofs[c].state == TC_RIGHT)
                 continue;
             room_finish(&made, a_case); /* it may have written between the guards */

@@ -17,8 +17,9 @@
 #include "tc_micro.h"
 #include "tc_scalar.h"
 
-/* held: of the panels that a thread packed, numbers held[1] to held[2]-1 are in its scratch, each at its number % most.
- * Returns whether number `panel` is to be packed; then it is held, and what lay at its place is not. */
+/* held: of what a thread copied, panels or tiles of rows, numbers held[1] to held[2]-1 are in its scratch, in
+ * places for `most` of them (tc_held_at). Returns whether number `panel` is to be copied; then it is held, and what lay at
+ * its place is not. */
 static inline int tc_hold(tc_index *held, tc_index panel, tc_index most)
 {
     if (panel >= held[1] && panel < held[2])
@@ -32,8 +33,15 @@ static inline int tc_hold(tc_index *held, tc_index panel, tc_index most)
     } else {
         held[1] = panel;
         held[2] = panel + 1;
+        held[4] = panel % most; /* to the first place: it was written in the step before, so it is in the caches */
     }
     return 1;
+}
+
+/* The place of what is held: neighbours lie side by side, and the last one before the first. */
+static inline tc_index tc_held_at(const tc_index *held, tc_index panel, tc_index most)
+{
+    return (panel + (most - held[4])) % most;
 }
 
 #if defined(TC_ISA_SCALAR)

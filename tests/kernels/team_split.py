@@ -29,7 +29,7 @@ typedef ptrdiff_t tc_index;
 int main(void)
 {{
     for (tc_index threads = 1; threads <= {most}; ++threads)
-        for (tc_index thread = 0; thread < threads; ++thread)
+        for (tc_index thread = 0, team = threads; thread < threads; ++thread, (void)team)
             printf("%td\\n", before({time} * thread / threads{threads}));
     return 0;
 }}

@@ -62,7 +62,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
                       "held": ", held" if remembers(schedule) else "",
-                      "threads": ", threads" if asks_threads(Access.of(part), schedule) else ""})
+                      "threads": "" if not asks_threads(Access.of(part), schedule) else
+                      ", team" if remembers(schedule) else ", threads"})
     shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
     texts += [str(shared["share"])] if shared["share"] else []
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]

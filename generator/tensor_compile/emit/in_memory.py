@@ -135,9 +135,7 @@ class _Emitter:
             "threads_argument": ", threads" if asks_threads(access, schedule) else "",
             "team_groups": team_groups(most_groups(schedule)),
             "run_held_parameter": ", tc_index *held" if remembers(schedule) else "",
-            "held_parameter": ", tc_index *held, tc_index first_panel" if remembers(schedule) else "",
-            "held_argument": f", held, at / items * (({self.text(access.columns)} + {schedule.nr - 1}) / {schedule.nr})"
-            if remembers(schedule) else "",
+            **self.numbers_held(), "remembers_four": four is not None and remembers(schedule),
             "schedule": schedule.name, "own": self.own, "micros": [m.symbol for m in sorted(self.micros)],
             "bands": band_texts, "m_text": self.text(access.rows), "n_text": self.text(access.columns),
             "k_text": self.text(access.terms), "batch_text": self.text(access.batches), "rows": schedule.mr,
@@ -212,6 +210,15 @@ class _Emitter:
         pieces = {"store": "store.c.in", "region": "blocks.c.in" if schedule.blocked else "taps.c.in"}
         values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
+
+    def numbers_held(self) -> dict[str, object]:
+        """What a region is told of scratch that threads remember: the number of the batch's first panel, or tile."""
+        schedule = self.schedule
+        if not remembers(schedule):
+            return {"held_parameter": "", "held_argument": ""}
+        panels = f"(({self.text(self.access.columns)} + {schedule.nr - 1}) / {schedule.nr})"
+        name, each = ("first_tile", "w.tiles") if schedule.packed_a else ("first_panel", panels)
+        return {"held_parameter": f", tc_index *held, tc_index {name}", "held_argument": f", held, at / items * {each}"}
 
     @property
     def whole_columns(self) -> int:

@@ -24,6 +24,7 @@ from .candidate_table import TILE
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
 TALL = 6              # rows of a tile whose sums fit the registers with two of columns
 SORTED_PACE = 1.8     # of words of the three kinds, about
+TILES_SPEED = 32.0    # of products of tiles, at best
 DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
 
 
@@ -113,6 +114,11 @@ class Form:
         if self.sorts:
             return SORTED_PACE
         return self.halves * (1.0 if self.extra == 0 else 1.2) if self.isa.has_vectors else 2.0 * self.product.group
+
+    @property
+    def speed(self) -> float:
+        """Terms that are multiplied in the time of one of f32 with registers of eight."""
+        return TILES_SPEED if self.tiles else self.product.group / self.pace * self.isa.lanes / 8
 
 
 @lru_cache(maxsize=None)

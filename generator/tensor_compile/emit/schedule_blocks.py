@@ -65,7 +65,7 @@ class Blocks:
     @cached_property
     def rows_first(self) -> bool:
         """Blocks of rows are outermost, each with all columns: its rows are copied once, and by few threads."""
-        return self.access.product.integer and not self.schedule.kc
+        return copies_rows_once(self.schedule)
 
     @cached_property
     def form(self) -> Form:
@@ -157,9 +157,14 @@ def asks_threads(access: Access, schedule: Schedule) -> bool:
     return schedule.bands > 0 or schedule.blocked and blocks(access, schedule).rows_first
 
 
+def copies_rows_once(schedule: Schedule) -> bool:
+    """Rows of integers are copied with all their terms."""
+    return schedule.packed_a and not schedule.kc and form(schedule.dtype, schedule.isa).product.integer
+
+
 def remembers(schedule: Schedule) -> bool:
-    """What a thread packed of b for one piece of its part serves the next one, of the same columns."""
-    return schedule.packed_b and not schedule.blocked
+    """What a thread copied for one piece of its part serves the next one: columns of b, or rows of integers."""
+    return schedule.packed_b and not schedule.blocked or copies_rows_once(schedule)
 
 
 def refusal(access: Access, schedule: Schedule) -> str | None:

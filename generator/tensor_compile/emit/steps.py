@@ -16,10 +16,14 @@ from ..loops.scalar_ir import Buffer
 from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window
 from ..symbolic import Expr
+from .access import Access
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
-from .schedule_blocks import remembers
-from .streams import ROWS, streams, Streams
+from .product_forms import form
+from .schedule_blocks import copies_rows_once, remembers
+from .schedules import isas_of
+from .streams import PANEL, ROWS, streams, Streams
+from .team_split import copying
 from .work import kernel_work, tiles_work
 
 if TYPE_CHECKING:
@@ -28,6 +32,7 @@ if TYPE_CHECKING:
 
 PIECEWISE = (ContractionKernel, GroupedContractionKernel, LoopNestKernel)
 MOST_WORK = (1 << 62) - 1
+PIECE_WORK = 1 << 17    # TC_PIECE_WORK of driver.h
 
 
 class StepsWriter:
@@ -273,15 +278,16 @@ class StepsWriter:
         keeps = not self.plain and any(map(remembers, _schedules(kernel)))
         if keeps:
             if shared:
-                self.put("tc_index held[3] = {0};")
+                self.put("tc_index held[6] = {0, 0, 0, threads};")
             pointers.append("held" if shared else "0")
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
         if shared:
-            work = self.work(number, kernel_work(kernel))
+            work = self.step_work(number, kernel)
             run = "tc_shared_step"
-            team = f"thread, threads, {f'tc_packed_work({work}, threads)' if keeps else work}"
+            packs = any(s.packed_b and not s.blocked for s in _schedules(kernel))
+            team = f"thread, threads, {f'tc_packed_work({work}, threads)' if packs else work}"
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
@@ -299,7 +305,7 @@ class StepsWriter:
         """Whether threads that have done their part take pieces of others'. Not where each piece would copy again what
         the one before it copied."""
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
-            and not any(schedule.blocked for schedule in _schedules(kernel))
+            and not any(schedule.blocked and not remembers(schedule) for schedule in _schedules(kernel))
 
     def work(self, step: int, operations: Expr) -> str:
         """C text of estimated operations of a step; where it reads large memory, of what that is worth."""
@@ -308,6 +314,21 @@ class StepsWriter:
         if operations.is_const:
             return str(min(operations.value, MOST_WORK))
         return f"(uint64_t)({self.function.c(operations)})"
+
+    def step_work(self, step: int, kernel: Kernel) -> str:
+        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set."""
+        copying = [s for s in _schedules(kernel) if copies_rows_once(s)]
+        if step in self.ahead and copying:    # by groups of columns
+            groups = self.ahead[step].panels // max(1, max(s.nr for s in copying) // PANEL)
+            return f"tc_stream_work({self.function.c(groups)}, threads)"
+        work = self.work(step, kernel_work(kernel))
+        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if copying else [1]
+        if max(least) == 1:
+            return work
+        if min(least) == max(least):
+            return f"{work} / {least[0]}"
+        self.put(f"static const unsigned least[] = {{{', '.join(map(str, least))}}};")
+        return f"{work} / least[tc_set(f)]"
 
     def dims(self, kernel: Kernel) -> str:
         arguments = self.function.kernels.arguments(kernel, self.plain)
@@ -347,9 +368,18 @@ class StepsWriter:
 
 def _schedules(kernel: Kernel) -> list[Schedule]:
     """Of all parts of a contraction and all instruction sets."""
-    if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
-        return []
-    return [schedule for part in kernel.contractions for schedule in part.schedules]
+    return [schedule for part in _parts(kernel) for schedule in part.schedules]
+
+
+def _parts(kernel: Kernel) -> tuple[ContractionKernel, ...]:
+    return kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
+
+
+def _least(kernel: Kernel, isa: str) -> int:
+    """How often TC_PIECE_WORK a piece is worth at least, where the kernel copies rows of integers: as much as takes
+    so long, and as copying the rows of a tile, which another thread that takes the piece does again."""
+    return max((max(round(form(s.dtype, isa).speed), -(-copying(Access.of(part), s) // PIECE_WORK))
+                for part in _parts(kernel) for s in part.schedules if s.isa == isa and copies_rows_once(s)), default=1)
 
 
 def _few_rows_in_place(kernel: Kernel) -> bool:

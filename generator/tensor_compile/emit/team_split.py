@@ -14,6 +14,7 @@ from ..loops.contraction_schedule import Schedule
 from ..records import dataclass
 from .access import Access
 from .candidate_table import PANEL
+from .product_forms import form
 from .schedule_blocks import Blocks, blocks
 from .schedule_tiles import by_panels
 from .template import expand_file
@@ -179,6 +180,12 @@ def team_split(access: Access, schedule: Schedule) -> TeamSplit | None:
     return best if lost(forms[0]) > WORTH * lost(best) else None
 
 
+def copying(access: Access, schedule: Schedule) -> int:
+    """Operations that take about as long as copying the rows of a tile with all their terms."""
+    columns = SORTED if form(schedule.dtype, schedule.isa).sorts else COPIED
+    return 2 * access.elements.value * schedule.mr * columns
+
+
 def _block(plan: Blocks, tiles: int) -> int:
     """Tiles of a block of rows; all, where columns are outermost."""
     schedule = plan.schedule
@@ -200,6 +207,6 @@ def emit_split(found: TeamSplit | None) -> dict[str, object]:
         "row_time": s.row * s.across, "column": s.column, "column_time": s.down * s.column,
         "last_time": s.row * s.last_column, "tile_time": s.row * s.column, "last_row_time": s.last_row * s.column}
     return {"uneven": found.timed, "time": s.time, "items": s.items, "last_apart": apart,
-            "before_threads": ", threads" if s.most else "",
-            "all": f"threads > 1 ? {s.items} : {s.items + apart}" if apart else "cut(d).all",
+            "before_threads": ", team" if s.most else "",
+            "all": f"team > 1 ? {s.items} : {s.items + apart}" if apart else "cut(d).all",
             "share": expand_file("contraction/share.c.in", values).rstrip("\n") if found.timed else ""}

@@ -298,6 +298,15 @@ static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
     return work < most ? work : most;
 }
 
+/* The instruction set whose kernels a call runs: its number in the function's table. */
+static inline unsigned tc_set(const tc_frame *frame)
+{
+    unsigned set = 0;
+    while (frame->function->kernels[set] != frame->kernels)
+        ++set;
+    return set;
+}
+
 /* What a thread does of a step that is shared so: while tc_pieces_next, piece number `piece` of `count`. */
 typedef struct tc_pieces {
     tc_frame *frame; /* NULL: the thread's own part is one piece */
