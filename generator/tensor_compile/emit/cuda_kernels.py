@@ -62,14 +62,17 @@ def emit_plain(kernel: Kernel) -> KernelSource:
 
 def team(kernel: Kernel, symbol: str, text: str) -> str:
     """A kernel around `text`, which defines the function SYMBOL_part in the frame DEVICE. Each thread of the grid is
-    one of its team."""
+    one of its team, with scratch of its own."""
     threads = schedule_cuda.launch(kernel, plain=True).threads
+    names = Names({s: f"arguments.d[{i}].whole" for i, s in enumerate(kernel.dims)})
+    places = [f"(char *)arguments.p[{i}] + thread * ({_scratch_bytes(b, names)})" if b.kind == "scratch"
+              else _address(i, b) for i, b in enumerate(kernel.params)]
     return "\n".join([
         text, f'extern "C" __global__ void __launch_bounds__({threads})',
         f"{symbol}(const tc_arguments<{len(kernel.params)}, {len(kernel.dims)}> __grid_constant__ arguments)", "{",
         "    tc_begin_wait();", f"    const tc_index thread = (tc_index)blockIdx.x * {threads} + threadIdx.x;",
-        f"    void *pointers[{len(kernel.params)}];", *(f"    pointers[{i}] = {_address(i, b)};" for i,
-                                                        b in enumerate(kernel.params)),
+        f"    void *pointers[{len(kernel.params)}];",
+        *(f"    pointers[{i}] = {place};" for i, place in enumerate(places)),
         f"    {symbol}_part({{pointers}}, &arguments.d[0].whole, thread, (tc_index)gridDim.x * {threads});", "}", ""])
 
 
@@ -147,10 +150,15 @@ def _pointer(i: int, b: Buffer, written: bool, names: Mapping[Sym, str]) -> str:
     """Only what is never written through another pointer is restrict, as in the processor's kernels."""
     c_type = f"{'' if written else 'const '}{C_TYPE[b.dtype]}"
     if b.kind == "scratch":
-        size = f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
-        return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (ptrdiff_t)blockIdx.x * ({size}));"
+        return f"{c_type} *const p{i} = ({c_type} *)((char *)arguments.p[{i}] + (ptrdiff_t)blockIdx.x * " \
+               f"({_scratch_bytes(b, names)}));"
     restrict = "__restrict__ " if b.kind == "packed" else ""
     return f"{c_type} *{restrict}const p{i} = ({c_type} *){_address(i, b)};"
+
+
+def _scratch_bytes(b: Buffer, names: Mapping[Sym, str]) -> str:
+    """Of one instance, from which the next is as far away."""
+    return f"(({c_index(b.elements, names)}) * {DTYPES[b.dtype].bytes} + 63) / 64 * 64"
 
 
 def _address(i: int, b: Buffer) -> str:
