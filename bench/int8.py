@@ -3,10 +3,10 @@
 
   bench/int8.py [--models mobilenet_v2,resnet50] [--threads 1,16] [--rounds 15] [--activations u8] [--small]
 
-The weights are the seeded ones of examples/. Ours is what `tensor-compile quantize --activations u8` makes of the model;
-theirs what ONNX Runtime's quantize_static makes of the same weights over the same samples (QDQ, a scale a channel, u8
-activations), which OpenVINO reads, too. Outputs are compared with those of our f32 before anything is measured. Needs numpy,
-safetensors, onnx and onnxruntime; OpenVINO where it is there.
+The weights are the seeded ones of examples/. Ours is what `tensor-compile quantize --activations u8` makes of the
+model; theirs what ONNX Runtime's quantize_static makes of the same weights over the same samples (QDQ, a scale a
+channel, u8 activations), which OpenVINO reads, too. Outputs are compared with those of our f32 before anything is
+measured. Needs numpy, safetensors, onnx and onnxruntime; OpenVINO where it is there.
 """
 from __future__ import annotations
 

@@ -12,8 +12,8 @@ from .scalar_ir import Buffer
 @dataclass(frozen=True, slots=True)
 class Axis:
     """The points 0..size-1, cut into blocks of `block`. Kernels receive the first point of their block (`start`, a
-    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`, a
-    multiple of what divides block and size; None: always `block`)."""
+    multiple of `block`) among their dims, and where the last block may have fewer points, how many there are (`count`,
+    a multiple of what divides block and size; None: always `block`)."""
 
     start: Sym
     count: Sym | None
