@@ -12,7 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tap import done, equal, note, ok
+from tap import done, equal, note, ok, skip
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
@@ -125,6 +125,18 @@ with tempfile.TemporaryDirectory() as place:
     fails("a misspelt pass", run(folder, "--dump-after", "simplyfi"), 2, "did you mean simplify? passes, in order: ")
     fails("a dim of check without a size", run(folder, "--dims", "batch", command="check"), 2,
           "not DIM=SIZE,…: 'batch'")
+    keyword = ROOT / "examples" / "keyword-spotting" / "kws.tflite"
+    board = ("check", str(keyword), "--target-file", "cortex-m4f", "--cache", str(cache))
+    fails("check for a board with this machine's compiler", subprocess.run([*TOOL, *board, "--cc", "cc"],
+                                                                          capture_output=True, text=True), 1,
+          "the target cortex-m4f is arm, but cc compiles for ", "hint: name the target's compiler with --cc")
+    if shutil.which("arm-none-eabi-gcc"):
+        arm = "arm-none-eabi-gcc -mcpu=cortex-m4 -mthumb -mfloat-abi=hard -mfpu=fpv4-sp-d16"
+        fails("check for a board", subprocess.run([*TOOL, *board, "--cc", arm], capture_output=True, text=True), 1,
+              f"{keyword}: error: a call from here needs a target with an operating system: cortex-m4f has none",
+              "hint: leave out --target-file and --cc")
+    else:
+        skip("check for a board", "no arm-none-eabi-gcc")
     fails("tune of a folder without builds", subprocess.run([*TOOL, "tune", "-C", str(root)], capture_output=True,
                                                             text=True), 1, "no model was built here")
     fails("tune of no folder", subprocess.run([*TOOL, "tune", "-C", str(root / "none")], capture_output=True,

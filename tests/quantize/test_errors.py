@@ -81,7 +81,9 @@ with tempfile.TemporaryDirectory() as name:
         if not ok(done_.returncode and message in done_.stderr, message):
             note(f"{done_.returncode}: {done_.stderr}")
 
-    says("-o is missing: the folder for the quantized model\n  hint: tensor-compile quantize MODEL.c --data", "quantize", folder / "m.c", "--data", folder / "good")
+    says("-o is missing: the folder for the quantized model\n"
+         "  hint: tensor-compile quantize MODEL.c --data FILE.safetensors -o DIR",
+         "quantize", folder / "m.c", "--data", folder / "good")
     made = called("quantize", folder / "m.c", "--data", folder / "good", "-o", folder / "out", "--interpret",
                "--no-compare")
     ok(made.returncode == 0 and (folder / "out" / "model.safetensors").exists(), "the same model with good data")
