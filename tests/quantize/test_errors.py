@@ -73,6 +73,7 @@ with tempfile.TemporaryDirectory() as name:
     refused("fixed.c", "good", 1, "5 samples are too few for one call, which takes 6")
     refused("m.c", "good", 2, "--target does not go with quantize, which runs the model on this processor",
             more=("--target", "cuda"))
+    refused("m.c", "good", 2, "--dims: the model has no dim 'foo'\n  hint: its dims: n", more=("--dims", "foo=1"))
     refused("m.c", "good", 2, "not a percentage above 50: '3'", more=("--percentile", "3"))
     ok(not (folder / "out").exists(), "and nothing is written")
 

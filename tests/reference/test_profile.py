@@ -74,7 +74,10 @@ with tempfile.TemporaryDirectory() as place:
     for words, code, text in ((("--from", "trace.json"), 2,
                                "--from: a record does not tell the sizes of two\n  hint: name them: --dims batch=SIZE"),
                               (("--dims", "batch=1", "--dims", "batch=2"), 2, "profile goes with one --dims"),
-                              (("--dims", "batch=1", "--from", "no.json"), 1, "no.json: error: no such file")):
+                              (("--dims", "batch=1", "--from", "no.json"), 1, "no.json: error: no such file"),
+                              (("--dims", "batch=8,foo=1"), 2,
+                               "two.c: error: --dims: the model has no dim 'foo'\n  hint: its dims: batch"),
+                              (("--dims", "foo=1", "--from", "trace.json"), 2, "the model has no dim 'foo'")):
         result = tool(*words)
         ok(result.returncode == code and text in result.stderr, f"{words}: exit code {code}") or note(result.stderr)
 done()

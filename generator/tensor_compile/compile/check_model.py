@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import field, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
@@ -104,7 +104,7 @@ def run(options: Options, request: Request) -> int:
         made = assemble.run(options, progress)
         cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
-        _known_dims(options, made.compiled.plan.functions, request)
+        known_dims(made.compiled.plan.functions, request.dims, options.shown)
         runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
@@ -184,13 +184,14 @@ def _live(module: Module) -> Module:
     return replace(module, functions={name: dce(f) for name, f in module.functions.items()})
 
 
-def _known_dims(options: Options, functions: list[FunctionPlan], request: Request) -> None:
-    """A name that only another function has is none to complain of: one line of sizes serves the whole model."""
+def known_dims(functions: Iterable[FunctionPlan], dims: Sequence[Mapping[str, int]], shown: str) -> None:
+    """Raises where a name is that of no dim. One that only another function has is none to complain of: one line of
+    sizes serves the whole model."""
     names = {d.sym.name for f in functions for d in f.dims}
-    for sizes in request.dims:
+    for sizes in dims:
         for name in sizes:
             if name not in names:
-                raise OptionError(f"--dims: the model has no dim {name!r}", options.shown,
+                raise OptionError(f"--dims: the model has no dim {name!r}", shown,
                                   closest(name, sorted(names)) + f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 

@@ -95,6 +95,7 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
     _, _, target, _ = assemble.toolchains(options)
     with Progress() as progress, cache.scratch() as scratch:
         made = assemble.run(processor.best_only(options, target), progress)
+        check_model.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
         folder = Path(scratch)
         symbols = assemble.entry_symbols(made.compiled.plan)
         if request.record:

@@ -143,6 +143,7 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
 
 def _found(request: Request, float_model: Recorded) -> Found:
     options = float_model.options
+    check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
     found = layers.find(float_model.function, request.kept_float)
     for pattern in request.kept_float:
         if not any(layers.matches(name, pattern) for name in found.products):
@@ -158,6 +159,7 @@ def _found(request: Request, float_model: Recorded) -> Found:
 def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Path, progress: Progress
                ) -> tuple[output.Written, list[str]]:
     shown = float_model.options.shown
+    check_model.known_dims((float_model.plan,), (request.dims,), shown)
     found = _found(request, float_model)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     ranges = _ranges(request, float_model, found, samples, cache, folder, progress)
@@ -268,6 +270,7 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
             progress: Progress) -> Errors:
     """How far layers and outputs of a quantized model are from those of the float model over the samples."""
     options = float_model.options
+    check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
     found = layers.find(float_model.function, request.kept_float)
     with_layers = replace(quantized, preprocessor=(f"-D{LAYERS}",), dims=(), fixed=())
     integers = recorded(with_layers, request.function, progress)
