@@ -138,7 +138,16 @@ with tempfile.TemporaryDirectory() as place:
     else:
         skip("check for a board", "no arm-none-eabi-gcc")
     fails("tune of a folder without builds", subprocess.run([*TOOL, "tune", "-C", str(root)], capture_output=True,
-                                                            text=True), 1, "no model was built here")
+                                                            text=True), 1, "no model was built here",
+          "hint: build first, then tune: tensor-compile tune -C DIR; what was built with --cache DIR is found in that DIR")
+    elsewhere = root / "elsewhere"
+    made = run(folder, "-o", "apart", "--cache", str(elsewhere))
+    fails("tune of outputs whose record is elsewhere",
+          subprocess.run([*TOOL, "tune", "-C", str(folder / "apart")], capture_output=True, text=True), 1,
+          "no model was built here", "what was built with --cache DIR is found in that DIR")
+    found = subprocess.run([*TOOL, "tune", "-C", str(elsewhere), "--prune"], capture_output=True, text=True)
+    equal((made.returncode, found.returncode, found.stdout.endswith("0 entries taken out\n")), (0, 0, True),
+          "it is found there") or note(found.stdout + found.stderr)
     fails("tune of no folder", subprocess.run([*TOOL, "tune", "-C", str(root / "none")], capture_output=True,
                                               text=True), 1, "none: error: no such folder")
     weights = root / "weights.safetensors"

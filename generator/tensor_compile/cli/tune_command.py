@@ -36,7 +36,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                "tensor-compile tune -C build --diff")
     parser.add_argument("-C", dest="folder", default=".", metavar="DIR",
                         help="folder of the build: a Meson build directory, or where `build` wrote its outputs "
-                             "(default: .)")
+                             "(its --cache, where that was given; default: .)")
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
     parser.add_argument("--budget", type=arguments.budget, default=DEFAULT_BUDGET, metavar="TIME",
                         help="use at most about this much time, e.g. 120s or 2m, compiling included (below a minute "
@@ -124,7 +124,9 @@ def run(args: argparse.Namespace) -> int:
         raise UserError("no such folder", str(folder), "-C DIR is the folder that the models were built in")
     builds = [options for options in record.builds(folder) if options.backend in ("c", "cuda")]
     if not builds:
-        raise UserError("no model was built here", str(folder), "build first, then tune: tensor-compile tune -C DIR")
+        raise UserError("no model was built here", str(folder),
+                        "build first, then tune: tensor-compile tune -C DIR; what was built with --cache DIR is found "
+                        "in that DIR")
     return _prune(builds) if args.prune else _tune(builds, args)
 
 
