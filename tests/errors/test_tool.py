@@ -213,8 +213,14 @@ with tempfile.TemporaryDirectory() as place:
           "tiny: input 'State' and the state would both be the macro TINY_STATE_BYTES")
 
     (folder / "file").write_text("")
-    fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, "cannot write")
-    fails("an unwritable output folder", run(folder, "-o", "/proc/self/out"), 1, "cannot write")
+    fails("an output folder that is a file", run(folder, "-o", "file/out"), 1, f"{folder}/file: error: cannot write: ")
+    fails("an unwritable output folder", run(folder, "-o", "/proc/self/out"), 1,
+          "/proc/self/out: error: cannot write: ")
+    for words, place in ((("-o", "/proc/self/out"), "/proc/self/out"), (("-o", "/proc/self/out/deep"), "/proc/self/out"),
+                         (("-o", "file/out"), f"{folder}/file"), (("--cache", "/proc/self/kept"), "/proc/self/kept")):
+        fails(f"{' '.join(words)}, where the cache is made first",
+              subprocess.run([*TOOL, "build", "model.c", *words], cwd=folder, capture_output=True, text=True), 1,
+              f"{place}: error: cannot write: ")
     (folder / "taken" / "model.h").mkdir(parents=True)
     fails("a folder in the header's place", run(folder, "-o", "taken"), 1, "model.h", "cannot write")
 

@@ -63,6 +63,10 @@ with tempfile.TemporaryDirectory() as place:
     base = target.load(target.find(here.name))
     ok(here.clock > 0 and here.bandwidth > 0, "the target file has a clock and a bandwidth")
     equal((here.isas, here.panel, here.flags), (base.isas, base.panel, base.flags), "the rest is the base's")
+    result = models.tool(folder, "bench", "two.c", *isa, "--chart", "none/two.svg")
+    equal((result.returncode, result.stdout, result.stderr), (1, "", "none: error: no such folder\n"),
+          "a chart without a folder is refused before anything is measured")
+    ok(not (folder / "none").exists(), "and no folder is made")
     result = models.tool(folder, "bench", "two.c", *isa, "--dims", "a=2")
     equal((result.returncode, result.stdout), (2, ""), "a dim that the model does not have") or note(result.stderr)
     ok("two.c: error: --dims: the model has no dim 'a'\n  hint: its dims: " in result.stderr, "is named")

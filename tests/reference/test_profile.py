@@ -77,7 +77,8 @@ with tempfile.TemporaryDirectory() as place:
                               (("--dims", "batch=1", "--from", "no.json"), 1, "no.json: error: no such file"),
                               (("--dims", "batch=8,foo=1"), 2,
                                "two.c: error: --dims: the model has no dim 'foo'\n  hint: its dims: batch"),
-                              (("--dims", "foo=1", "--from", "trace.json"), 2, "the model has no dim 'foo'")):
+                              (("--dims", "foo=1", "--from", "trace.json"), 2, "the model has no dim 'foo'"),
+                              (("--trace", "none/trace.json"), 1, "none: error: no such folder")):
         result = tool(*words)
         ok(result.returncode == code and text in result.stderr, f"{words}: exit code {code}") or note(result.stderr)
 done()

@@ -36,6 +36,8 @@ class Row:
 
 def run(options: Options, request: Request, chart: str = "") -> int:
     """Prints a table a function. chart: a file for it as SVG; with several functions their names are in the file's."""
+    if chart:
+        files.require_folder(Path(chart))
     ceilings: list[Machine] = []
 
     def measure(made: Made, cache: Cache) -> None:

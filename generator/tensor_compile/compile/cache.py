@@ -92,7 +92,7 @@ class Cache:
         try:
             folder = self._make(kind)
         except OSError as error:
-            raise UserError(f"cannot write: {error.strerror}", str(final.parent)) from None
+            raise files.unwritable(final.parent, error) from None
         with _temporary(folder, "new-") as work:
             made = work / "entry"
             made.mkdir()
@@ -143,7 +143,7 @@ class Cache:
         try:
             folder = self._make("tmp")
         except OSError as error:
-            raise UserError(f"cannot write: {error.strerror}", str(self.root)) from None
+            raise files.unwritable(self.root, error) from None
         with _temporary(folder, "run-") as work:
             yield str(work)
 

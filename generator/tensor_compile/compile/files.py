@@ -104,7 +104,7 @@ class Outputs:
                 for part in (data,) if isinstance(data, bytes) else data:
                     f.write(part)
         except OSError as error:
-            raise _unwritable(path, error) from None
+            raise unwritable(path, error) from None
 
     def move(self, source: Path, path: Path) -> None:
         """The file `source` becomes the output: by its name alone where both lie on one file system."""
@@ -112,7 +112,7 @@ class Outputs:
             os.replace(source, self._stage(path))
         except OSError as error:
             if error.errno != errno.EXDEV:
-                raise _unwritable(path, error) from None
+                raise unwritable(path, error) from None
             self._staged.pop()[0].unlink()
             self.write(path, blocks(source))
             source.unlink()
@@ -136,7 +136,7 @@ class Outputs:
             except FileNotFoundError:
                 continue
             except OSError as error:  # a name that is too long, say
-                raise _unwritable(path, error) from None
+                raise unwritable(path, error) from None
             if taken:
                 raise UserError("cannot write: Is a directory", str(path))
         for beside, path in self._staged:
@@ -144,7 +144,7 @@ class Outputs:
                 beside.chmod(0o666 & ~_umask())
                 beside.replace(path)
             except OSError as error:
-                raise _unwritable(path, error) from None
+                raise unwritable(path, error) from None
 
 
 def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
@@ -153,8 +153,17 @@ def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
         outputs.write(path, data)
 
 
-def _unwritable(path: Path, error: OSError) -> UserError:
-    return UserError(f"cannot write: {error.strerror or error}", str(path))
+def require_folder(path: Path) -> None:
+    """Raises where an output has no folder to lie in: before what it is made of is measured."""
+    if not path.parent.is_dir():
+        raise UserError("no such folder", str(path.parent))
+
+
+def unwritable(path: Path, error: OSError) -> UserError:
+    """Names the first folder of the path that cannot be made, which is nearest to what the user named; else the path
+    itself."""
+    place = next((folder for folder in reversed(path.parents) if not os.path.isdir(folder)), path)
+    return UserError(f"cannot write: {error.strerror or error}", str(place))
 
 
 def write_if_changed(path: Path, data: bytes | str) -> bool:

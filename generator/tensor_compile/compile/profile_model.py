@@ -91,6 +91,8 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
              ) -> Iterator[Recorded]:
     """Every function that was asked for, measured here or read from a record. before: called once everything is
     compiled."""
+    if request.trace:
+        files.require_folder(Path(request.trace))
     cache = options.open_cache()
     _, _, target, _ = assemble.toolchains(options)
     with Progress() as progress, cache.scratch() as scratch:
