@@ -76,12 +76,13 @@ static void test_teams(fixture *f)
     }
 }
 
-/* A context without a pool, or with one that could not be made, has the calling thread alone. */
 enum { MOST_THREADS = 6 };
 
+/* work: turns of an empty loop; barriers: that the team's threads meet at. */
 typedef struct round {
     int hits[MOST_THREADS + 1];
     tc_index size;
+    int work, barriers, arrived;
 } round;
 
 static void note_round(void *p, tc_index thread, tc_index threads)
@@ -90,38 +91,99 @@ static void note_round(void *p, tc_index thread, tc_index threads)
     r->hits[thread <= MOST_THREADS ? thread : MOST_THREADS]++;
     if (thread == 0)
         r->size = threads;
+    for (volatile int i = 0; i < r->work;)
+        i = i + 1;
+    for (int i = 1; i <= r->barriers; ++i) {
+        __atomic_add_fetch(&r->arrived, 1, __ATOMIC_ACQ_REL);
+        while (__atomic_load_n(&r->arrived, __ATOMIC_ACQUIRE) < i * (int)threads)
+            sched_yield();
+    }
 }
 
 /* Each thread of the team that the round had runs once. */
 static int once_each(const round *r)
 {
-    int good = r->size >= 1;
+    int good = r->size >= 1 && r->arrived == r->barriers * (int)r->size;
     for (tc_index t = 0; t <= MOST_THREADS; ++t)
         good &= r->hits[t] == (t < r->size);
     return good;
 }
 
-/* Teams of changing sizes, some behind a pause in which the workers go to sleep: such a round may have fewer threads. */
+static int drawn(unsigned *seed, int below)
+{
+    *seed = *seed * 1103515245u + 12345u;
+    return (int)((*seed >> 16) % (unsigned)below);
+}
+
+/* Up to 3 ms: behind some, the workers of a pool sleep; behind others they are about to, or wake up. */
+static void pause_drawn(unsigned *seed)
+{
+    nanosleep(&(struct timespec){0, drawn(seed, 3000) * 1000L}, NULL);
+}
+
+typedef struct rounds {
+    tc_pool *pool;
+    int threads, count, good;
+    unsigned seed;
+} rounds;
+
+/* Rounds of changing teams, some behind a pause: such a round may have fewer threads than were asked for. */
+static void *call_rounds(void *p)
+{
+    rounds *c = p;
+    tc_context context = {0};
+    tc_context_use_pool(&context, c->pool);
+    c->good = 1;
+    for (int i = 0; i < c->count && c->good; ++i) {
+        const tc_index asked = 1 + drawn(&c->seed, c->threads + 2);
+        round r = {.work = drawn(&c->seed, 3) * drawn(&c->seed, 20000), .barriers = drawn(&c->seed, 4) / 2};
+        context.team.run(context.team.user, asked, note_round, &r);
+        c->good = once_each(&r) && r.size <= (asked < c->threads ? asked : c->threads);
+        if (drawn(&c->seed, 8) == 0)
+            pause_drawn(&c->seed);
+    }
+    return NULL;
+}
+
 static void test_rounds(void)
 {
-    unsigned seed = 1;
     for (int threads = 2; threads <= MOST_THREADS; threads += 2) {
-        tc_context context = {0};
-        tc_pool *pool = tc_pool_create(threads);
-        tc_context_use_pool(&context, pool);
-        int good = pool != NULL;
-        for (int i = 0; i < 1000 && good; ++i) {
-            const tc_index asked = 1 + (tc_index)((seed = seed * 1103515245u + 12345u) >> 16) % (threads + 2);
-            const tc_index size = asked < threads ? asked : threads;
-            round r = {{0}, 0};
-            context.team.run(context.team.user, asked, note_round, &r);
-            good &= once_each(&r) && r.size <= size;
-            if (i % 50 == 49)
-                nanosleep(&(struct timespec){0, (long)(seed >> 16) % 3000000}, NULL);
-        }
-        tc_ok(good, "rounds of changing teams, %d threads", threads);
-        tc_pool_destroy(pool);
+        rounds c = {.pool = tc_pool_create(threads), .threads = threads, .count = 400, .seed = (unsigned)threads};
+        call_rounds(&c);
+        tc_ok(c.pool && c.good, "rounds of changing teams, %d threads", threads);
+        tc_pool_destroy(c.pool);
     }
+}
+
+/* Two pools at a time, each called by two threads: pools end while their workers start, spin, sleep or wake up. */
+static void test_short_lives(void)
+{
+    enum { LIVES = 40, POOLS = 2, CALLERS = 4 };
+    unsigned seed = 1;
+    int good = 1;
+    for (int life = 0; life < LIVES && good; ++life) {
+        tc_pool *pools[POOLS];
+        rounds callers[CALLERS];
+        pthread_t id[CALLERS];
+        const int threads = 2 + drawn(&seed, MOST_THREADS - 1), count = drawn(&seed, 2) * drawn(&seed, 50);
+        for (int i = 0; i < POOLS; ++i)
+            good &= (pools[i] = tc_pool_create(threads)) != NULL;
+        if (drawn(&seed, 2))
+            pause_drawn(&seed);
+        for (int i = 0; i < CALLERS; ++i) {
+            callers[i] = (rounds){pools[i % POOLS], threads, count, 0, seed + (unsigned)i};
+            pthread_create(&id[i], NULL, call_rounds, &callers[i]);
+        }
+        for (int i = 0; i < CALLERS; ++i) {
+            pthread_join(id[i], NULL);
+            good &= callers[i].good;
+        }
+        if (drawn(&seed, 2))
+            pause_drawn(&seed);
+        for (int i = 0; i < POOLS; ++i)
+            tc_pool_destroy(pools[i]);
+    }
+    tc_ok(good, "%d times two pools of several callers", LIVES);
 }
 
 static void long_round(void *p, tc_index thread, tc_index threads)
@@ -130,43 +192,48 @@ static void long_round(void *p, tc_index thread, tc_index threads)
     note_round(p, thread, threads);
 }
 
-/* Workers that sleep are waited for while the work of the call before is not known, and where it was long; a round of next
- * to no work begins without them, but wakes them. */
+static round team_of(tc_pool *pool, tc_index threads, tc_team_job *job)
+{
+    round r = {.size = 0};
+    tc_context context = {0};
+    tc_context_use_pool(&context, pool);
+    context.team.run(context.team.user, threads, job, &r);
+    return r;
+}
+
+/* Calls behind pauses. The first one waits for all workers that sleep: how long calls take is not known. Behind long
+ * calls workers are waited for; on a busy machine they may come too late, but not each time. A short call begins without
+ * them, and they are in one of the next calls. */
 static void test_sleepers(void)
 {
-    enum { THREADS = 3, TRIES = 2000 };
-    tc_context context = {0};
-    tc_pool *pool = tc_pool_create(THREADS);
-    tc_context_use_pool(&context, pool);
+    enum { THREADS = 3, LONG_CALLS = 100, SHORT_CALLS = 100000 };
     const struct timespec pause = {0, 30000000}, moment = {0, 100000};
-    int waited = 1, good = 1, whole = 0;
-    for (int i = 0; i < 3; ++i) {
-        nanosleep(&pause, NULL);
-        round r = {{0}, 0};
-        context.team.run(context.team.user, THREADS, long_round, &r);
-        waited &= once_each(&r) && r.size > 1;
-    }
-    tc_ok(waited, "a long call begins with a team");
+    tc_pool *pool = tc_pool_create(THREADS);
     nanosleep(&pause, NULL);
-    for (int i = 0; i < TRIES && !whole; ++i) {
-        round r = {{0}, 0};
-        context.team.run(context.team.user, THREADS, note_round, &r);
+    round r = team_of(pool, THREADS, long_round);
+    tc_ok(once_each(&r) && r.size == THREADS, "the first call has all");
+    int good = 1, found = 0;
+    for (int i = 0; i < LONG_CALLS && !found; ++i) {
+        nanosleep(&pause, NULL);
+        r = team_of(pool, THREADS, long_round);
         good &= once_each(&r);
-        whole = r.size == THREADS;
+        found = r.size > 1;
+    }
+    tc_ok(good && found, "a long call waits for workers that sleep");
+    nanosleep(&pause, NULL);
+    found = 0;
+    for (int i = 0; i < SHORT_CALLS && !found; ++i) {
+        r = team_of(pool, THREADS, note_round);
+        good &= once_each(&r);
+        found = r.size == THREADS;
         nanosleep(&moment, NULL);
     }
-    tc_ok(good && whole, "workers that slept are in a later team");
-    tc_pool_destroy(pool);
-    pool = tc_pool_create(THREADS);
-    tc_context_use_pool(&context, pool);
-    nanosleep(&pause, NULL); /* they sleep before the first call */
-    round r = {{0}, 0};
-    context.team.run(context.team.user, THREADS, note_round, &r);
-    tc_ok(once_each(&r) && r.size == THREADS, "the first call has all");
+    tc_ok(good && found, "workers that slept are in a later team");
     nanosleep(&pause, NULL);
     tc_pool_destroy(pool);
 }
 
+/* A context without a pool, or with one that could not be made, has the calling thread alone. */
 static void test_no_pool(fixture *f)
 {
     setup(f, 61, 60);
@@ -220,6 +287,8 @@ static void test_fork(fixture *f)
         setup(f, 64, 60);
         tc_context_use_pool(&f->context, pool);
         tc_ok(fake_run(&f->context, &f->args) == TC_STATUS_OK && right(f), "the parent calls");
+        if (turn)
+            nanosleep(&(struct timespec){0, 10000000}, NULL); /* its workers sleep */
         tc_ok(in_child(f, pool), "and a child behind it");
     }
     tc_pool_destroy(pool);
@@ -576,6 +645,7 @@ int main(void)
     fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
     test_teams(f);
     test_rounds();
+    test_short_lives();
     test_sleepers();
     test_no_pool(f);
     test_fork(f);
