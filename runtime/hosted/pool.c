@@ -20,10 +20,19 @@
 #include <string.h>
 #include <time.h>
 
-/* YIELDS: before a thread that waits sleeps: some hundred microseconds on an idle machine, the pause between the calls of a
- * busy program. WORTH: a call waits for workers that sleep up to this part of the time of all threads in the last such
- * call, so that it takes at most that much longer than one thread would. */
-enum { YIELDS = 1000, SIZES = 1 << 13, RANKED = SIZES, NUMBER = 2 * SIZES, LINE = 64, WORTH = 4 };
+/* A thread that waits yields so often before it sleeps: some hundred microseconds on an idle machine, the pause between
+ * the calls of a busy program. */
+enum { YIELDS = 1000 };
+
+/* A call waits for workers that sleep for up to a fourth of the time that all threads took in the last such call. So it
+ * takes at most about a fourth longer than on one thread. */
+enum { WORTH = 4 };
+
+/* What starts a round is one word: the round's number times NUMBER, plus RANKED where workers have tickets, plus the
+ * size of its team, which is less than SIZES. */
+enum { SIZES = 1 << 13, RANKED = SIZES, NUMBER = 2 * SIZES };
+
+enum { LINE = 64 };
 
 typedef enum { AWAKE, ASLEEP, CALLED /* to wake up, and not yet awake */ } state;
 
@@ -32,29 +41,26 @@ typedef struct worker {
     struct tc_pool *pool;
     tc_index number; /* 1.. */
     state state;     /* changes under the lock */
-    uint64_t ticket; /* of the last ranked round that it is in: its number times NUMBER, plus the worker's rank */
+    uint64_t ticket; /* of the last ranked round that it is in: the round's number times NUMBER, plus its rank there */
 } worker;
 
-/* A round is started and joined without a lock where nobody sleeps. Who goes to sleep says so first (`sleepers`,
- * `joining`) and then looks once more; who has something to tell does so first and then looks for sleepers: one of the
- * two sees the other, as all four are sequentially consistent. */
+/* A round is started and joined without a lock where nobody sleeps. A thread that goes to sleep says so first
+ * (`sleepers`, `joining`), then looks once more whether it has to. A thread that has news writes them first (`round`,
+ * `running`), then looks for sleepers. All four are sequentially consistent, so one of the two sees the other. */
 struct tc_pool {
     tc_index threads;
     unsigned made;   /* tc_forks then: in a child of that process its workers do not exist, and its locks may be held */
     worker *workers; /* threads - 1 of them */
     pthread_mutex_t busy;
     pthread_mutex_t lock; /* for sleeping alone */
-    pthread_cond_t wake;  /* who is CALLED */
+    pthread_cond_t wake;  /* some are CALLED */
     pthread_cond_t finished;
     unsigned sleepers; /* workers that are not AWAKE */
-    int gathering;     /* under the lock: a round is about to begin, nobody falls asleep */
-    tc_index called;   /* workers of this round's team that are CALLED */
-    int64_t spent;     /* nanoseconds of all threads in the last round that began with a sleeper; 0: there was none */
+    int gathering;     /* a round is about to begin: no worker falls asleep */
+    int64_t spent;     /* nanoseconds of all threads in the last call that found sleepers; 0: there was none */
     /* What starts a round is one line of the cache, which each worker fetches once. The rest of it is written before
-     * `round`, when nobody reads it. */
-    _Alignas(
-        LINE) uint64_t round; /* its number times NUMBER, plus RANKED where workers have tickets, plus the size of its
-                                    * team: without tickets, those beyond it read nothing else */
+     * `round`, when nobody reads it: a worker reads it only for a round that it is in. */
+    _Alignas(LINE) uint64_t round;
     tc_team_job *job;
     void *argument;
     int quit;
@@ -68,12 +74,12 @@ static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
 {
     pthread_mutex_lock(&pool->lock);
     __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
-    if (__atomic_load_n(&pool->round, __ATOMIC_SEQ_CST) == seen && !pool->gathering) {
-        self->state = ASLEEP;
+    if (__atomic_load_n(&pool->round, __ATOMIC_SEQ_CST) == seen &&
+        !__atomic_load_n(&pool->gathering, __ATOMIC_RELAXED)) {
+        __atomic_store_n(&self->state, ASLEEP, __ATOMIC_RELAXED);
         while (self->state == ASLEEP)
             pthread_cond_wait(&pool->wake, &pool->lock);
-        self->state = AWAKE;
-        __atomic_sub_fetch(&pool->called, 1, __ATOMIC_RELEASE);
+        __atomic_store_n(&self->state, AWAKE, __ATOMIC_RELAXED);
     }
     __atomic_sub_fetch(&pool->sleepers, 1, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool->lock);
@@ -93,8 +99,8 @@ static uint64_t wait_for_round(tc_pool *pool, worker *self, uint64_t seen)
     }
 }
 
-/* The worker's number in the team of a round; 0: it is not in it. One that wakes up late may find tickets of a later
- * round than it has seen: its own is then of an earlier one, as a round that it is in does not end without it. */
+/* The worker's rank in the team of a round; 0: it is not in it. A round that it is in does not end without it. So where
+ * its ticket is not of `round`, it is not in that round, even if its ticket is of a later one already. */
 static tc_index rank_in(worker *self, uint64_t round)
 {
     if (!(round & RANKED))
@@ -133,15 +139,13 @@ static int64_t now(void)
 }
 
 /* Calls the workers below `size` that sleep. They are told without the lock, which they need to wake up. */
-static void call_sleepers(tc_pool *pool, tc_index size, int gathering)
+static void call_sleepers(tc_pool *pool, tc_index size)
 {
     int called = 0;
     pthread_mutex_lock(&pool->lock);
-    pool->gathering = gathering;
     for (tc_index i = 0; i < size - 1; ++i)
         if (pool->workers[i].state == ASLEEP) {
-            pool->workers[i].state = CALLED;
-            __atomic_add_fetch(&pool->called, 1, __ATOMIC_RELAXED);
+            __atomic_store_n(&pool->workers[i].state, CALLED, __ATOMIC_RELAXED);
             called = 1;
         }
     pthread_mutex_unlock(&pool->lock);
@@ -149,22 +153,31 @@ static void call_sleepers(tc_pool *pool, tc_index size, int gathering)
         pthread_cond_broadcast(&pool->wake);
 }
 
+/* Whether some worker below `size` is CALLED. */
+static int some_called(const tc_pool *pool, tc_index size)
+{
+    for (tc_index i = 0; i < size - 1; ++i)
+        if (__atomic_load_n(&pool->workers[i].state, __ATOMIC_RELAXED) == CALLED)
+            return 1;
+    return 0;
+}
+
 static uint64_t next_round(const tc_pool *pool)
 {
     return (__atomic_load_n(&pool->round, __ATOMIC_RELAXED) / NUMBER + 1) * NUMBER;
 }
 
-/* Starts a round of workers that are awake, as soon as all below `size` are or the wait was long enough; returns the size of
- * its team. The caller alone is one, too: then no round is started. */
+/* Starts a round of the workers below `size` that are awake, once all are or the wait was long enough. Returns the size
+ * of its team, the caller among them; 1: none is awake, and no round is started. */
 static tc_index start_awake(tc_pool *pool, tc_index size)
 {
-    call_sleepers(pool, size, 1);
+    __atomic_store_n(&pool->gathering, 1, __ATOMIC_RELAXED); /* whoever sleeps in spite of it has the lock before us */
+    call_sleepers(pool, size);
     const int64_t begun = now();
-    while (__atomic_load_n(&pool->called, __ATOMIC_ACQUIRE) > 0 &&
-           (pool->spent == 0 || now() - begun < pool->spent / WORTH))
+    while (some_called(pool, size) && (pool->spent == 0 || now() - begun < pool->spent / WORTH))
         sched_yield();
     pthread_mutex_lock(&pool->lock);
-    pool->gathering = 0;
+    __atomic_store_n(&pool->gathering, 0, __ATOMIC_RELAXED);
     const uint64_t round = next_round(pool);
     tc_index team = 1;
     for (tc_index i = 0; i < size - 1; ++i)
@@ -178,13 +191,13 @@ static tc_index start_awake(tc_pool *pool, tc_index size)
     return team;
 }
 
-/* Starts a round of all workers below `size`. */
+/* Starts a round of all workers below `size`, and wakes those that sleep. */
 static void start_all(tc_pool *pool, tc_index size)
 {
     __atomic_store_n(&pool->running, size - 1, __ATOMIC_RELAXED);
     __atomic_store_n(&pool->round, next_round(pool) + (uint64_t)size, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&pool->sleepers, __ATOMIC_SEQ_CST))
-        call_sleepers(pool, size, 0);
+        call_sleepers(pool, size);
 }
 
 static void join_round(tc_pool *pool)
