@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Blocks of a kernel that has scratch run at the same time on a GPU, one after the other in the emulation: each must have
-scratch of its own, which results do not show here."""
+"""Each thread of a kernel with scratch has its own. Blocks run at the same time on a GPU and one after the other in the
+emulation, so results would not show here that two share it."""
 from __future__ import annotations
 
 import subprocess
