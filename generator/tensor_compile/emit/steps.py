@@ -316,19 +316,20 @@ class StepsWriter:
         return f"(uint64_t)({self.function.c(operations)})"
 
     def step_work(self, step: int, kernel: Kernel) -> str:
-        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set."""
-        copying = [s for s in _schedules(kernel) if copies_rows_once(s)]
-        if step in self.ahead and copying:    # by groups of columns
-            groups = self.ahead[step].panels // max(1, max(s.nr for s in copying) // PANEL)
+        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set.
+        One thread does not ask for the set: it cuts no pieces, and a frame of the lean runtime has no function."""
+        copies = [s for s in _schedules(kernel) if copies_rows_once(s)]
+        if step in self.ahead and copies:    # by groups of columns
+            groups = self.ahead[step].panels // max(1, max(s.nr for s in copies) // PANEL)
             return f"tc_stream_work({self.function.c(groups)}, threads)"
         work = self.work(step, kernel_work(kernel))
-        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if copying else [1]
+        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if copies else [1]
         if max(least) == 1:
             return work
         if min(least) == max(least):
             return f"{work} / {least[0]}"
         self.put(f"static const unsigned least[] = {{{', '.join(map(str, least))}}};")
-        return f"{work} / least[tc_set(f)]"
+        return f"{work} / (threads > 1 ? least[tc_set(f)] : 1)"
 
     def dims(self, kernel: Kernel) -> str:
         arguments = self.function.kernels.arguments(kernel, self.plain)

@@ -298,7 +298,7 @@ static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
     return work < most ? work : most;
 }
 
-/* The instruction set whose kernels a call runs: its number in the function's table. */
+/* The instruction set whose kernels a team's call runs: its number in the function's table. */
 static inline unsigned tc_set(const tc_frame *frame)
 {
     unsigned set = 0;
