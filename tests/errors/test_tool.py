@@ -148,6 +148,7 @@ with tempfile.TemporaryDirectory() as place:
     found = subprocess.run([*TOOL, "tune", "-C", str(elsewhere), "--prune"], capture_output=True, text=True)
     equal((made.returncode, found.returncode, found.stdout.endswith("0 entries taken out\n")), (0, 0, True),
           "it is found there") or note(found.stdout + found.stderr)
+    shutil.rmtree(elsewhere)
     fails("tune of no folder", subprocess.run([*TOOL, "tune", "-C", str(root / "none")], capture_output=True,
                                               text=True), 1, "none: error: no such folder")
     weights = root / "weights.safetensors"
