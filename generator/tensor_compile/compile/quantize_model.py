@@ -159,7 +159,6 @@ def _found(request: Request, float_model: Recorded) -> Found:
 def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Path, progress: Progress
                ) -> tuple[output.Written, list[str]]:
     shown = float_model.options.shown
-    check_model.known_dims((float_model.plan,), (request.dims,), shown)
     found = _found(request, float_model)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     ranges = _ranges(request, float_model, found, samples, cache, folder, progress)
