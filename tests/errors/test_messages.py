@@ -111,6 +111,8 @@ def py_parts(node: ast.expr) -> list[list[str]]:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         return [left[:-1] + [left[-1] + right[0]] + right[1:] for left in py_parts(node.left)
                 for right in py_parts(node.right)]
+    if isinstance(node, ast.Lambda):
+        return py_parts(node.body)
     if isinstance(node, ast.IfExp):
         return py_parts(node.body) + py_parts(node.orelse)
     if isinstance(node, (ast.List, ast.Tuple)):

@@ -27,7 +27,7 @@ def verify(module: Module) -> None:
             problems.append(f"dim {name} is declared with the symbol of {dim.sym.name}")
     declared: list[WeightDecl | StateDecl] = [*module.weights.values(), *module.states.values()]
     for decl in declared:
-        problems += _check_type(decl.type, known, f"{decl.name}: ")
+        problems += [f"{decl.name}: {finding}" for finding in _check_type(decl.type, known)]
     for name, weight in module.weights.items():
         if weight.name != name:
             problems.append(f"weight {weight.name} is declared under the name {name}")
@@ -50,16 +50,21 @@ def _place(function: Function, loc: Loc | None) -> str:
     return f"{loc}: error: in {function.name}: " if loc else f"in {function.name}: "
 
 
-def _check_type(tensor: TensorType, known: set[Sym], place: str) -> list[str]:
+# Findings come without the place where they were made, whose text takes longer than most checks.
+def _check_type(tensor: TensorType, known: set[Sym]) -> list[str]:
     problems = []
     if tensor.dtype not in DTYPES:
-        problems.append(f"{place}unknown dtype {tensor.dtype}")
+        problems.append(f"unknown dtype {tensor.dtype}")
     for d in tensor.shape:
         if not isinstance(d, Expr):
-            problems.append(f"{place}a size is {d!r}, not an expression")
-        else:
-            problems += [f"{place}{s.name} is not a dim of the module" for s in sorted(d.symbols() - known, key=str)]
+            problems.append(f"a size is {d!r}, not an expression")
+        elif not d.symbols() <= known:
+            problems += _undeclared(d, known)
     return problems
+
+
+def _undeclared(e: Expr, known: set[Sym]) -> list[str]:
+    return [f"{s.name} is not a dim of the module" for s in sorted(e.symbols() - known, key=str)]
 
 
 _KIND_TYPES = {"int": int, "bits": int, "word": str, "name": str, "graph": str}
@@ -71,94 +76,95 @@ def _is_of_kind(value: object, kind: str) -> bool:
     return isinstance(value, _KIND_TYPES[kind])
 
 
-def _check_attributes(node: Node, known: set[Sym], place: str) -> list[str]:
+def _check_attributes(node: Node, known: set[Sym]) -> list[str]:
     kinds = dict(PRIMITIVES[node.op].attributes)
-    problems = [f"{place}{node.op}: the attribute {name} is unknown" for name in node.attrs if name not in kinds]
+    problems = [f"{node.op}: the attribute {name} is unknown" for name in node.attrs if name not in kinds]
     for name, kind in kinds.items():
         if name not in node.attrs:
-            problems.append(f"{place}{node.op}: the attribute {name} is missing")
+            problems.append(f"{node.op}: the attribute {name} is missing")
         elif not _is_of_kind(node.attrs[name], kind):
-            problems.append(f"{place}{node.op}: the attribute {name} is not of kind {kind}")
+            problems.append(f"{node.op}: the attribute {name} is not of kind {kind}")
         elif kind == "dims":
-            problems += [f"{place}{node.op}: {s.name} is not a dim of the module" for e in node.attrs[name]
-                      for s in sorted(e.symbols() - known, key=str)]
+            problems += [f"{node.op}: {finding}" for e in node.attrs[name] if not e.symbols() <= known
+                         for finding in _undeclared(e, known)]
     return problems
 
 
-def _check_guard(guard: Guard, known: set[Sym], place: str) -> list[str]:
-    problems = [f"{place}guard: {s.name} is not a dim of the module"
-             for s in sorted((guard.lhs.symbols() | guard.rhs.symbols()) - known, key=str)]
+def _check_guard(guard: Guard, known: set[Sym]) -> list[str]:
+    problems = [f"guard: {s.name} is not a dim of the module"
+                for s in sorted((guard.lhs.symbols() | guard.rhs.symbols()) - known, key=str)]
     if guard.relation not in ("==", ">="):
-        problems.append(f"{place}guard: the relation {guard.relation} is neither == nor >=")
+        problems.append(f"guard: the relation {guard.relation} is neither == nor >=")
     return problems
 
 
 def _check_function(module: Module, function: Function, known: set[Sym]) -> list[str]:
     problems: list[str] = []
+
+    def found(loc: Loc | None, *findings: str) -> None:
+        problems.extend(_place(function, loc) + finding for finding in findings)
+
     for guard in function.guards:
-        problems += _check_guard(guard, known, _place(function, guard.loc))
+        found(guard.loc, *_check_guard(guard, known))
     if problems:
         return problems
     context = Context(module.functions, Facts(function.guards))
     defined: set[Node] = set()
     names: set[str] = set()
     for p in function.parameters:
-        place = _place(function, p.loc)
         if p.op != "parameter" or len(p.types) != 1 or not isinstance(p.attrs.get("name"), str) or p.operands:
-            problems.append(f"{place}a parameter has a name, one type and no operands")
+            found(p.loc, "a parameter has a name, one type and no operands")
             continue
         if p.attrs["name"] in names:
-            problems.append(f"{place}two parameters are named {p.attrs['name']}")
+            found(p.loc, f"two parameters are named {p.attrs['name']}")
         names.add(p.attrs["name"])
         defined.add(p)
-        problems += _check_type(p.types[0], known, place)
-
-    def check_use(value: Value, place: str, what: str) -> bool:
-        if value.node not in defined:
-            problems.append(f"{place}{what} is not defined above")
-        elif not 0 <= value.index < len(value.node.types):
-            problems.append(f"{place}{what} is result {value.index} of {len(value.node.types)}")
-        else:
-            return True
-        return False
-
+        found(p.loc, *_check_type(p.types[0], known))
     for node in function.nodes:
-        place = _place(function, node.loc)
         if node.op not in PRIMITIVES:
-            problems.append(f"{place}unknown primitive {node.op}")
+            found(node.loc, f"unknown primitive {node.op}")
         else:
-            before = len(problems)
-            problems += _check_attributes(node, known, place)
+            findings = _check_attributes(node, known)
             for tensor in node.types:
-                problems += _check_type(tensor, known, place)
+                findings += _check_type(tensor, known)
             for i, operand in enumerate(node.operands):
-                check_use(operand, place, f"operand {i} of {node.op}")
-            if len(problems) == before:
-                problems += _check_types(node, context, place)
+                if wrong := _check_use(operand, defined):
+                    findings.append(f"operand {i} of {node.op} {wrong}")
+            found(node.loc, *(findings or _check_types(node, context)))
         if node in defined:
-            problems.append(f"{place}{node.op} stands twice in the function")
+            found(node.loc, f"{node.op} stands twice in the function")
         defined.add(node)
     for name, value, loc in function.assigns:
-        check_use(value, _place(function, loc), f"the value assigned to {name}")
+        if wrong := _check_use(value, defined):
+            found(loc, f"the value assigned to {name} {wrong}")
     seen: set[str] = set()
     for name, value, loc in function.results:
-        check_use(value, _place(function, loc), f"the result {name}")
+        if wrong := _check_use(value, defined):
+            found(loc, f"the result {name} {wrong}")
         if function.entry and name in seen:
-            problems.append(f"{_place(function, loc)}two results are named {name}")
+            found(loc, f"two results are named {name}")
         seen.add(name)
     return problems
 
 
-def _check_types(node: Node, context: Context, place: str) -> list[str]:
+def _check_use(value: Value, defined: set[Node]) -> str:
+    if value.node not in defined:
+        return "is not defined above"
+    if not 0 <= value.index < len(value.node.types):
+        return f"is result {value.index} of {len(value.node.types)}"
+    return ""
+
+
+def _check_types(node: Node, context: Context) -> list[str]:
     try:
-        types = infer(node.op, tuple(v.type for v in node.operands), node.attrs, node.types, context)
+        types = infer(node.op, tuple([v.node.types[v.index] for v in node.operands]), node.attrs, node.types, context)
     except IrError as error:
-        return [place + finding for finding in error.findings]
+        return list(error.findings)
     if types is node.types:
         return []
     if len(types) != len(node.types) or not all(map(context.facts.same_type, types, node.types)):
         inferred, written = (", ".join(map(str, t)) for t in (types, node.types))
-        return [f"{place}{node.op}: the type is {inferred}, not {written}"]
+        return [f"{node.op}: the type is {inferred}, not {written}"]
     return []
 
 

@@ -123,7 +123,7 @@ class Expr:
     # -- inspection ---------------------------------------------------------------------------------------------
     @property
     def is_const(self) -> bool:
-        return not self.terms or (len(self.terms) == 1 and not self.terms[0][0])
+        return not self.terms or not self.terms[0][0]   # the constant is the last term
 
     @property
     def value(self) -> int:
@@ -181,11 +181,17 @@ class Expr:
 
     # -- arithmetic ---------------------------------------------------------------------------------------------
     def __add__(self, other: IntLike) -> "Expr":
-        other = wrap(other)
+        if not isinstance(other, Expr):
+            other = const(other)
         if not other.terms:
             return self
         if not self.terms:
             return other
+        if not exact_atoms:
+            if not other.terms[0][0]:
+                return _with_constant(self.terms, other.terms[0][1])
+            if not self.terms[0][0]:
+                return _with_constant(other.terms, self.terms[0][1])
         out = dict(self.terms)
         for monomial, c in other.terms:
             out[monomial] = out.get(monomial, 0) + c
@@ -194,22 +200,27 @@ class Expr:
     __radd__ = __add__
 
     def __neg__(self) -> "Expr":
-        return Expr(tuple((m, -c) for m, c in self.terms))
+        return Expr(tuple([(m, -c) for m, c in self.terms]))
 
     def __sub__(self, other: IntLike) -> "Expr":
-        return self + (-wrap(other))
+        if not isinstance(other, Expr):
+            return self + -other
+        return ZERO if other is self else self + (-other)
 
     def __rsub__(self, other: IntLike) -> "Expr":
         return wrap(other) + (-self)
 
     def __mul__(self, other: IntLike) -> "Expr":
-        other = wrap(other)
-        if self.is_const or other.is_const:
-            expr, c = (other, self.value) if self.is_const else (self, other.value)
-            if c in (0, 1):
-                return expr if c else ZERO
+        if not isinstance(other, Expr):
+            other = const(other)
+        if not self.terms or not other.terms:
+            return ZERO
+        if not self.terms[0][0] or not other.terms[0][0]:
+            expr, c = (self, other.terms[0][1]) if self.terms[0][0] else (other, self.terms[0][1])
+            if c == 1:
+                return expr
             if not exact_atoms:
-                return Expr(tuple((m, k * c) for m, k in expr.terms))
+                return Expr(tuple([(m, k * c) for m, k in expr.terms]))
             return make({m: k * c for m, k in expr.terms})
         out: dict[Monomial, int] = {}
         for ma, ca in self.terms:
@@ -280,12 +291,23 @@ def make(terms: Mapping[Monomial, int]) -> Expr:
                 rest.remove(atom)
                 del others[monomial]
                 return make(others) + atom.num * Expr(((tuple(rest), c // atom.exact),))
-    return Expr(tuple(sorted(((m, c) for m, c in terms.items() if c), key=_term_key)))
+    kept = [term for term in terms.items() if term[1]]
+    if len(kept) > 1:
+        kept.sort(key=_term_key)
+    return Expr(tuple(kept))
+
+
+def _with_constant(terms: Terms, c: int) -> Expr:
+    """The sum of an expression's terms, of which there is at least one, and a constant."""
+    monomial, own = terms[-1]
+    if monomial:
+        return Expr((*terms, ((), c)))
+    return Expr((*terms[:-1], ((), own + c)) if own + c else terms[:-1])
 
 
 def _term_key(term: tuple[Monomial, int]) -> tuple[int, tuple[tuple[int, str, int], ...]]:
     # Higher degree first, constant last: reads as people write polynomials.
-    return (-len(term[0]), tuple(a.key for a in term[0]))
+    return (-len(term[0]), tuple([a.key for a in term[0]]))
 
 
 def const(value: int) -> Expr:
