@@ -7,7 +7,7 @@ import zlib
 from itertools import product
 
 from comparison import Expected
-from runner import words
+from runner import words_of
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.assemble import Made
 from tensor_compile.loops.loop_ir import FunctionPlan
@@ -32,17 +32,18 @@ def cases(made: Made, listed: list[dict[str, int]], expected: Expected, few: boo
     for f in made.compiled.plan.functions:
         names = [d.sym.name for d in f.dims]
         sizes = [s for s in listed if set(s) == set(names)] if names else [{}]
+        words = words_of(made, f.name)
         if not exact:
-            found += [f"near {f.name} {words(made, f.name, size)}" for size in sizes]
+            found += [f"near {f.name} {words(size)}" for size in sizes]
             continue
         for size in sizes[:: max(1, len(sizes) // 3)] if few else sizes:
-            found.append(f"bits {f.name} {words(made, f.name, size)}")
+            found.append(f"bits {f.name} {words(size)}")
         for size in [] if few else drawn(f, sizes):
-            found.append(f"shape {f.name} {words(made, f.name, size)}")
+            found.append(f"shape {f.name} {words(size)}")
         at = expected.sizes[f.name]
         if set(at) != set(names):
             raise ValueError(f"{f.name}: expected at {at}, its dims are {names}")
-        given = words(made, f.name, at)
+        given = words(at)
         found.append(f"given {f.name} {given}")
         if "<" in given:
             found.append(f"outside {f.name} {given}")

@@ -11,6 +11,7 @@ import tempfile
 import time
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Callable
 
 from processor import lacks, own_sets
 from tap import note, ok
@@ -100,18 +101,27 @@ def little_cache(folder: Path) -> str:
     return str(made)
 
 
-def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
-    """The words of a case: sizes, bounds of index inputs, inputs that must be finite."""
+def words_of(made: assemble.Made, function: str) -> Callable[[dict[str, int]], str]:
+    """What makes of sizes the words of a case: sizes, bounds of index inputs, inputs that must be finite."""
     module = made.compiled.reference
     plan = next(f for f in made.compiled.plan.functions if f.name == function)
-    values = {d.sym: sizes[d.sym.name] for d in plan.dims}
-    found = [f"{name}={size}" for name, size in sizes.items()]
-    for buffer in plan.inputs:
-        bound = check_model.index_bound(module, function, buffer.name, values)
-        some = buffer.elements.evaluate(values) > 0 and buffer.dtype[0] == "i"   # integers alone can be outside
-        found += [f"{buffer.name}<{bound}"] if bound is not None and some else []
-        found += [f"{buffer.name}!"] if check_model.is_convolution_weight(module, function, buffer.name) else []
-    return " ".join(found)
+    inputs = [(buffer, check_model.index_extents(module, function, buffer.name),
+               check_model.is_convolution_weight(module, function, buffer.name)) for buffer in plan.inputs]
+
+    def words(sizes: dict[str, int]) -> str:
+        values = {d.sym: sizes[d.sym.name] for d in plan.dims}
+        found = [f"{name}={size}" for name, size in sizes.items()]
+        for buffer, extents, finite in inputs:
+            some = buffer.elements.evaluate(values) > 0 and buffer.dtype[0] == "i"   # integers alone can be outside
+            found += [f"{buffer.name}<{min(e.evaluate(values) for e in extents)}"] if extents and some else []
+            found += [f"{buffer.name}!"] if finite else []
+        return " ".join(found)
+    return words
+
+
+def words(made: assemble.Made, function: str, sizes: dict[str, int]) -> str:
+    """The words of one case."""
+    return words_of(made, function)(sizes)
 
 
 def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], given: Path | None = None) -> None:

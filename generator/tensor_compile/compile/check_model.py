@@ -391,10 +391,15 @@ def _moved(module: Module, function: str, name: str) -> tuple[set[Value], list[N
 
 
 def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]) -> int | None:
-    """Below which integers of an input are: the least extent of what is read or written at them, or of what they are
-    compared with on the way to such an index; None where nothing is."""
+    """Below which integers of an input are: the least of index_extents; None where there is none."""
+    return min((size.evaluate(values) for size in index_extents(module, function, name)), default=None)
+
+
+def index_extents(module: Module, function: str, name: str) -> list[Expr]:
+    """The extents of what is read or written at integers of an input, and what these are compared with on the way to
+    such an index."""
     carries, nodes = _moved(module, function, name)
-    found = []
+    found: list[Expr | None] = []
     for node in (n for n in nodes if n.op in ("gather", "scatter")):
         if node.operands[1] in carries:
             found.append(node.operands[0].shape[node.attrs["axis"]])
@@ -407,7 +412,7 @@ def index_bound(module: Module, function: str, name: str, values: dict[Sym, int]
             todo += [v.node for v in (made.operands if is_elementwise(made.op) else _moved_by(made))]
             if made.op == "lt" and made.operands[0] in carries:
                 found.append(_repeated(made.operands[1]))
-    return min((size.evaluate(values) for size in found if size is not None), default=None)
+    return [size for size in found if size is not None]
 
 
 def _repeated(value: Value) -> Expr | None:
