@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What threads that wait fetch of the steps that come next (driver.h): each its own lines, each line once, in order; and
+ * that they still wait for each other.
+ */
+#if defined(__linux__) && !defined(_GNU_SOURCE)
+#define _GNU_SOURCE
+#endif
+#include "tap.h"
+
+#include <sched.h>
+#include <string.h>
+#include <tensor_compile/driver.h>
+#include <tensor_compile/hosted.h>
+
+/* Pieces of a panel where a thread has few, of two and of four where it has more. */
+static void test_stream_pieces(void)
+{
+    static tc_part parts[16];
+    tc_frame frame = {.parts = parts};
+    const struct {
+        tc_index panels, threads, pieces;
+    } cases[] = {{96, 16, 48}, {36, 16, 32}, {15, 16, 16}, {3072, 16, 128}, {36, 4, 16}, {96, 4, 24}, {96, 1, 1}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const tc_index threads = cases[i].threads;
+        const tc_pieces got = tc_pieces_of(&frame, 0, threads, tc_stream_work(cases[i].panels, threads));
+        tc_ok(got.count == cases[i].pieces, "%d panels of %d threads are %d pieces", (int)cases[i].panels, (int)threads,
+              (int)got.count);
+    }
+}
+
+enum { WAITING = 5, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
+
+/* Of a step of 60 panels, in two products, of which the first has two operands; the second's panels are larger. */
+static const tc_stream two_products[] = {{0, 48, 48, 1, 64, PANEL_BYTES, 0, PANEL_BYTES, 48 * PANEL_BYTES, 0},
+                                         {0, 48, 48, 1, 64 + 48 * PANEL_BYTES, PANEL_BYTES, 0, PANEL_BYTES,
+                                          48 * PANEL_BYTES, 0},
+                                         {48, 12, 12, 1, 64 + 96 * PANEL_BYTES, 2 * PANEL_BYTES, 0, 2 * PANEL_BYTES,
+                                          24 * PANEL_BYTES, 0}};
+
+/* What a thread fetches of one step, which is the next one. */
+static tc_ahead ahead_of(const unsigned char *base, const tc_stream *streams, int count, tc_index panels,
+                         tc_index thread, tc_index threads)
+{
+    tc_ahead ahead = {0};
+    tc_ahead_then(&ahead, base, streams, count, panels, thread, threads);
+    tc_ahead_then(&ahead, 0, 0, 0, 0, thread, threads);
+    return ahead;
+}
+
+/* The threads' lines together are all lines of all panels, and a thread's those of the panels that the kernel gives it. */
+static void test_streams(void)
+{
+    enum { LINES = (96 + 24) * PANEL_BYTES / 64 };
+    static const unsigned char weights[64 + LINES * 64];
+    for (tc_index threads = 1; threads <= 64; threads = threads * 3 / 2 + 1) {
+        int hits[LINES] = {0}, own = 1, once = 1;
+        for (tc_index thread = 0; thread < threads; ++thread) {
+            tc_index begin, end;
+            tc_share(FETCHED, thread, threads, &begin, &end);
+            tc_ahead ahead = ahead_of(weights, two_products, 3, FETCHED, thread, threads);
+            for (const unsigned char *line; (line = tc_ahead_next(&ahead));) {
+                const tc_index at = (line - weights - 64) / 64, panel = at / (PANEL_BYTES / 64);
+                const tc_index number = panel < 96 ? panel % 48 : 48 + (panel - 96) / 2;
+                own &= at >= 0 && at < LINES && number >= begin && number < end;
+                hits[at >= 0 && at < LINES ? at : 0]++;
+            }
+        }
+        for (int i = 0; i < LINES; ++i)
+            once &= hits[i] == 1;
+        tc_ok(own && once, "%d threads fetch the panels that are theirs", (int)threads);
+    }
+}
+
+/* Of a state of 3 heads, for each 100 lines of 4 * 64 bytes: as keys are, in tiles of 32 lines, all that are there (the first
+ * `count`); and as values are, in columns of 64 bytes. */
+static void test_states(void)
+{
+    enum { HEADS = 3, ROOM = 100, LINE = 256 };
+    static const unsigned char state[HEADS * ROOM * LINE];
+    for (tc_index threads = 1; threads <= 16; threads += 3)
+        for (tc_index count = 1; count <= ROOM; count += 33) {
+            const tc_index tiles = (count + 31) / 32;
+            const tc_stream keys = {0,         HEADS * tiles,          tiles,      1, 0, 32 * LINE, 0,
+                                    32 * LINE, (uint64_t)count * LINE, ROOM * LINE};
+            const tc_stream values = {0, HEADS * 4, 4, count, 0, 64, LINE, 64, LINE, ROOM * LINE};
+            static int hits[2][HEADS * ROOM * 4];
+            memset(hits, 0, sizeof hits);
+            int columns = 1, right = 1;
+            for (tc_index thread = 0; thread < threads; ++thread) {
+                tc_index begin, end;
+                tc_share(HEADS * 4, thread, threads, &begin, &end);
+                const unsigned char *line;
+                tc_ahead ahead = ahead_of(state, &keys, 1, keys.count, thread, threads);
+                while ((line = tc_ahead_next(&ahead)))
+                    hits[0][(line - state) / 64]++;
+                ahead = ahead_of(state, &values, 1, values.count, thread, threads);
+                while ((line = tc_ahead_next(&ahead))) {
+                    const tc_index at = (line - state) / 64, panel = at / (ROOM * 4) * 4 + at % 4;
+                    hits[1][at]++;
+                    columns &= panel >= begin && panel < end;
+                }
+            }
+            for (tc_index i = 0; i < HEADS * ROOM * 4; ++i)
+                right &= hits[0][i] == (i / 4 % ROOM < count) && hits[1][i] == hits[0][i];
+            tc_ok(columns && right, "%d threads fetch %d keys and values that are theirs", (int)threads, (int)count);
+        }
+}
+
+static tc_index left_of(tc_ahead *ahead, const unsigned char *base, tc_index *last)
+{
+    tc_index lines = 0;
+    for (const unsigned char *line; (line = tc_ahead_next(ahead)); ++lines)
+        *last = (line - base) / 64;
+    return lines;
+}
+
+/* Two steps at most, as much as the second cache keeps, and each line once. */
+static void test_two_steps(void)
+{
+    enum { ALL = TC_AHEAD / 64, SOME = ALL / 4 };
+    static const unsigned char weights[5 * TC_AHEAD];
+    const tc_stream streams[] = {{0, 1, 1, 1, 0, SOME * 64, 0, 0, SOME * 64, 0},
+                                 {0, 1, 1, 1, SOME * 64, LARGE, 0, 0, LARGE, 0},
+                                 {0, 1, 1, 1, SOME * 64 + LARGE, 640, 0, 0, 640, 0}};
+    tc_index last = -1;
+    tc_ahead ahead = {0};
+    tc_ahead_then(&ahead, weights, streams, 1, 1, 0, 1);
+    tc_ahead_then(&ahead, weights, streams + 1, 1, 1, 0, 1);
+    tc_ok(left_of(&ahead, weights, &last) == ALL && last == ALL - 1, "a step and what there is room for of the next");
+    tc_ahead_then(&ahead, weights, streams + 2, 1, 1, 0, 1);
+    tc_ok(left_of(&ahead, weights, &last) == SOME && last == SOME + ALL - 1, "it goes on where it was: %d", (int)last);
+    tc_ahead_then(&ahead, 0, 0, 0, 0, 0, 1);
+    tc_ok(left_of(&ahead, weights, &last) == 10 && last == SOME + LARGE / 64 + 9, "what has run is left out");
+    tc_ahead_then(&ahead, 0, 0, 0, 0, 0, 1);
+    tc_ok(left_of(&ahead, weights, &last) == 0, "there is no more");
+}
+
+typedef struct waiting {
+    tc_frame frame;
+    int done[WAITING], seen;
+} waiting;
+
+/* Each step counts what the one before it left, some threads later than others. */
+static void wait_and_fetch(void *p, tc_index thread, tc_index threads)
+{
+    waiting *w = p;
+    tc_ahead ahead = ahead_of(w->frame.weights, two_products, 3, FETCHED, thread, threads);
+    for (int step = 1; step <= WAITS; ++step) {
+        if ((step + thread) % 7 == 0)
+            sched_yield();
+        w->done[thread] = step;
+        tc_barrier_ahead(&w->frame, threads, &ahead);
+        if (thread == step % threads)
+            for (tc_index i = 0; i < threads; ++i)
+                w->seen += w->done[i] == step;
+        tc_barrier_ahead(&w->frame, threads, &ahead);
+        if (step % 5 == 0)
+            tc_ahead_then(&ahead, w->frame.weights, two_products, 3, FETCHED, thread, threads);
+    }
+}
+
+static void test_waiting(void)
+{
+    static unsigned char weights[64 + 120 * PANEL_BYTES];
+    for (tc_index threads = 1; threads <= WAITING; threads += 2) {
+        tc_context context = {0};
+        waiting w = {.frame = {.context = &context, .weights = weights}};
+        tc_pool *pool = tc_pool_create(threads);
+        tc_context_use_pool(&context, pool);
+        context.team.run(context.team.user, threads, wait_and_fetch, &w);
+        tc_ok(w.seen == WAITS * threads, "%d threads that fetch wait for each other", (int)threads);
+        tc_pool_destroy(pool);
+    }
+}
+
+int main(void)
+{
+    test_stream_pieces();
+    test_streams();
+    test_states();
+    test_two_steps();
+    test_waiting();
+    return tc_done();
+}
