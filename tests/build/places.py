@@ -6,8 +6,9 @@ import json
 import os
 import struct
 import subprocess
-import sys
 from pathlib import Path
+
+import forked
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 TOOL = ROOT / "generator" / "tensor-compile"
@@ -41,8 +42,7 @@ def fill(folder: Path, name: str = "model.c") -> Path:
 
 def tool(folder: Path, *words: str, command: str = "build", **environment: str) -> subprocess.CompletedProcess[str]:
     """A sub-command in a folder, for one instruction set."""
-    return subprocess.run([sys.executable, str(TOOL), command, *words, "--isa", ISA], cwd=folder, capture_output=True,
-                          text=True, errors="surrogateescape", check=False, env={**os.environ, **environment})
+    return forked.tool(command, *words, "--isa", ISA, cwd=folder, env={**os.environ, **environment})
 
 
 def said(done: subprocess.CompletedProcess[str]) -> tuple[int, str, str]:

@@ -3,13 +3,11 @@
 architecture."""
 import platform
 import re
-import subprocess
-import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from places import TOOL
+import forked
 from processor import lacks
 from tap import done, equal, ok, raises, skip
 from tensor_compile.emit.candidate_table import candidates, has_candidates
@@ -69,9 +67,7 @@ TC_MODEL(small)
 
 
 def check(folder: Path, *more: str) -> list[str]:
-    result = subprocess.run([sys.executable, str(TOOL), "check", str(folder / "small.c"), "--build-cache",
-                             str(folder / "cache"), *more],
-                            capture_output=True, text=True, check=False)
+    result = forked.tool("check", folder / "small.c", "--build-cache", folder / "cache", *more)
     ok(result.returncode == 0,
        "check " + " ".join(more)) or print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
     return result.stdout.splitlines()

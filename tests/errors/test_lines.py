@@ -4,13 +4,12 @@ import json
 import os
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import forked
 from tap import done, equal, ok
 
-TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
 CACHE = os.environ["TC_TESTS_CACHE"]
 HEADER = json.dumps({"w": {"dtype": "F32", "shape": [3, 4], "data_offsets": [0, 48]}}).encode()
 WEIGHTS = struct.pack("<Q", len(HEADER)) + HEADER + struct.pack("<12f", *range(12))
@@ -42,8 +41,7 @@ def run(folder: Path, command: str, text: str, *words: str) -> subprocess.Comple
     (folder / "sub").mkdir(exist_ok=True)
     (folder / "sub" / "model.c").write_text(text)
     (folder / "sub" / "tiny.safetensors").write_bytes(WEIGHTS)
-    return subprocess.run([*TOOL, command, "sub/model.c", "--cache", CACHE, "--isa", "x86_64", *words], cwd=folder,
-                          capture_output=True, text=True, check=False)
+    return forked.tool(command, "sub/model.c", "--cache", CACHE, "--isa", "x86_64", *words, cwd=folder)
 
 
 def says(text: str, message: str, name: str) -> None:

@@ -12,6 +12,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import forked
 from tap import done, equal, note, ok, skip
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,11 +56,11 @@ with tempfile.TemporaryDirectory() as place:
             (folder / "tiny.safetensors").write_bytes(weights)
         return folder
 
-    def run(folder: Path, *options: str, command: str = "build", **more) -> subprocess.CompletedProcess:
-        given = [*TOOL, command, "model.c", "--cache", str(cache), "--isa", "x86_64", *options]
+    def run(folder: Path, *options: str, command: str = "build") -> subprocess.CompletedProcess:
+        given = [command, "model.c", "--cache", str(cache), "--isa", "x86_64", *options]
         if os.uname().machine != "x86_64":
             given = [word for word in given if word not in ("--isa", "x86_64")]
-        return subprocess.run(given, cwd=folder, capture_output=True, text=True, check=False, **more)
+        return forked.tool(*given, cwd=folder)
 
     def fails(name: str, result: subprocess.CompletedProcess, code: int, *messages: str) -> None:
         good = ok(result.returncode == code and all(m in result.stderr for m in messages)
@@ -400,7 +401,8 @@ TC_FUNCTION(two)
         "        if name == 'tensor_compile.pipeline':\n"
         "            raise RuntimeError('made up')\n"
         "sys.meta_path.insert(0, Break())\n", encoding="utf-8")
-    result = run(project(), "-o", "out", env=broken)
+    result = subprocess.run([*TOOL, "build", "model.c", "--cache", str(cache), "-o", "out"], cwd=project(), env=broken,
+                            capture_output=True, text=True, check=False)
     fails("a bug of ours", result, 3, "internal error", "bug of tensor-compile")
     dump = next((w for w in result.stderr.split() if w.endswith(".dump.txt")), "")
     if ok(dump and Path(dump).exists() and "made up" in Path(dump).read_text(), "leaves a dump with the cause"):

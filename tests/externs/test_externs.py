@@ -5,15 +5,14 @@ from __future__ import annotations
 import os
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import forked
 from tap import done, equal, note, ok
 
 HERE = Path(__file__).resolve().parent
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
-TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 CACHE = ["--cache", os.environ["TC_TESTS_CACHE"]]
 
 
@@ -38,7 +37,7 @@ def wanted(n: int) -> list[float]:
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
-    built = run(*TOOL, "build", HERE / "model.c", "-o", folder, "--verify", *CACHE)
+    built = forked.tool("build", HERE / "model.c", "-o", folder, "--verify", *CACHE)
     ok(built.returncode == 0, "a model with extern calls builds, verified") or note(built.stderr)
     core = sorted((ROOT / "runtime" / "core").glob("*.c"))
     linked = run("cc", "-std=c11", "-O1", f"-I{folder}", f"-I{ROOT / 'runtime' / 'include'}", HERE / "main.c",
@@ -58,8 +57,8 @@ with tempfile.TemporaryDirectory() as place:
                   folder / "none")
     ok(without.returncode != 0 and "user_scale" in without.stderr, "without them the linker names what is missing")
 
-    checked = run(*TOOL, "check", HERE / "model.c", "--extern-source", HERE / "user.c", "--threads", 2,
-                  "--with-reference", *CACHE)
+    checked = forked.tool("check", HERE / "model.c", "--extern-source", HERE / "user.c", "--threads", 2,
+                          "--with-reference", *CACHE)
     ok(checked.returncode == 0 and "scaled: equal" in checked.stdout, "check runs them in the interpreter, too") or \
         note(checked.stdout + checked.stderr)
     for name, words, message in (
@@ -67,9 +66,9 @@ with tempfile.TemporaryDirectory() as place:
             ("a source that is not there", ("--extern-source", folder / "none.c"), "no such file"),
             ("a source of something else", ("--extern-source", ROOT / "runtime" / "core" / "text.c"),
              "the sources of --extern-source do not make a program with what the model calls")):
-        found = run(*TOOL, "check", HERE / "model.c", *words, *CACHE)
+        found = forked.tool("check", HERE / "model.c", *words, *CACHE)
         ok(found.returncode == 1 and message in found.stderr, f"check {name}: {message}") or note(found.stderr)
-    device = run(*TOOL, "build", HERE / "model.c", "-o", folder, "--target", "cuda", "--nvcc", "true", *CACHE)
+    device = forked.tool("build", HERE / "model.c", "-o", folder, "--target", "cuda", "--nvcc", "true", *CACHE)
     message = "tc_extern: user_scale is a function of your program, which a GPU cannot call"
     ok(device.returncode == 1 and message in device.stderr, message) or note(device.stderr)
 done()

@@ -3,22 +3,20 @@
 one line at the call."""
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import forked
 from tap import done, equal, note, ok
 from tensor_compile.compile import tensor_files
 
 HERE = Path(__file__).resolve().parent
-TOOL = (sys.executable, str(HERE.parents[1] / "generator" / "tensor-compile"))
 CACHE = os.environ["TC_TESTS_CACHE"]
 ISA = ("--isa", "avx2") if os.uname().machine == "x86_64" else ()
 
 
 def run(folder: Path, *words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([*TOOL, *map(str, words), "--cache", CACHE, "-j2"], cwd=folder, capture_output=True,
-                          text=True, check=False)
+    return forked.tool(*words, "--cache", CACHE, "-j2", cwd=folder)
 
 
 with tempfile.TemporaryDirectory() as place:

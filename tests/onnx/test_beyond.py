@@ -4,18 +4,17 @@ formula of the operation's page, for ONNX Runtime takes no even size."""
 import os
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import encode as e
+import forked
 from models_beyond import CASES
 from tap import done, ok
 from tensor_compile.importer.values import DTYPES, Bytes, Value
 from tensor_compile.importer.weights import Weights
 from tensor_compile.symbolic import wrap
 
-TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
 CACHE = os.environ["TC_TESTS_CACHE"]
 Tensors = dict[str, tuple[str, list[int], list]]
 PICKED = [0.0, 0.0, 4.0, 4.0, 0.89999998, 0.0, 20.0, 4.0, 44.0, 0.60000002, 0.0, 40.0, 4.0, 84.0, 0.80000001, 0.0, 0.0,
@@ -58,7 +57,7 @@ def tensors(path: Path, values: Tensors) -> None:
 
 
 def tool(*words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([*TOOL, *map(str, words)], cwd=work, capture_output=True, text=True, check=False)
+    return forked.tool(*words, cwd=work)
 
 
 with tempfile.TemporaryDirectory() as place:

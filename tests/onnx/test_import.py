@@ -2,20 +2,19 @@
 """`tensor-compile import`: what is written, that it is written again the same, what is left alone, every error."""
 import os
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import encode as e
+import forked
 from tap import done, equal, ok
 
-TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
 CACHE = os.environ["TC_TESTS_CACHE"]
 work = Path(tempfile.mkdtemp())
 
 
 def tool(*words: object) -> subprocess.CompletedProcess:
-    return subprocess.run([*TOOL, *map(str, words)], capture_output=True, text=True, cwd=work)
+    return forked.tool(*words, cwd=work)
 
 
 def save(name: str, data: bytes) -> Path:

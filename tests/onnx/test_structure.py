@@ -6,18 +6,16 @@ loop must give what the layers one by one would.
 """
 import os
 import struct
-import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
 import encode as e
+import forked
 from tap import done, equal, ok
 from tensor_compile.importer.values import Bytes, Value
 from tensor_compile.importer.weights import Weights
 from tensor_compile.symbolic import wrap
 
-TOOL = [sys.executable, str(Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor-compile")]
 CACHE = os.environ["TC_TESTS_CACHE"]
 work = Path(tempfile.mkdtemp())
 F, I, B = e.FLOAT, e.INT64, e.BOOL
@@ -35,16 +33,14 @@ def tensors(name: str, values: dict[str, tuple[str, list[int], list]]) -> None:
 def computes(name: str, data: bytes, inputs: dict, outputs: dict, *words: str) -> str:
     """Imports, builds and calls; the text of model.c."""
     (work / f"{name}.onnx").write_bytes(data)
-    result = subprocess.run([*TOOL, "import", f"{name}.onnx", "-o", name], cwd=work, capture_output=True, text=True,
-                            check=False)
+    result = forked.tool("import", f"{name}.onnx", "-o", name, cwd=work)
     if not ok(result.returncode == 0, f"{name} is imported"):
         print("# " + result.stderr.replace("\n", "\n# "))
         return ""
     tensors(f"{name}.in", inputs)
     tensors(f"{name}.out", outputs)
-    result = subprocess.run([*TOOL, "check", f"{name}/model.c", "--isa", "avx2", "--cache", CACHE, "--inputs",
-                             f"{name}.in",
-                             "--expect", f"{name}.out", *words], cwd=work, capture_output=True, text=True, check=False)
+    result = forked.tool("check", f"{name}/model.c", "--isa", "avx2", "--cache", CACHE, "--inputs", f"{name}.in",
+                         "--expect", f"{name}.out", *words, cwd=work)
     if not ok(result.returncode == 0, f"{name} computes what it should"):
         print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
     return (work / name / "model.c").read_text()
@@ -71,14 +67,11 @@ ok("for (int i = 0; i < 3; i++) {" in text and 'tc_name(g, "layer.%d", i)' in te
 equal(text.count("tc_matmul"), 1, "of one function")
 ok('tc_weight(g, "weight")' in text and 'tc_weight(g, "bias")' in text,
    "whose weights have names relative to its scope")
-result = subprocess.run([*TOOL, "explain", "layers/model.c", "--isa", "avx2", "--cache", CACHE], cwd=work,
-                        capture_output=True,
-                        text=True, check=False)
+result = forked.tool("explain", "layers/model.c", "--isa", "avx2", "--cache", CACHE, cwd=work)
 line = text[:text.index("tc_matmul")].count("\n") + 1
 ok(f"encoder.layer.2.dense MatMul:{line}\n" in result.stdout, "explain names the layer and the node")
 (work / "layers" / "model.c").write_text(text.replace('tc_weight(g, "weight")', 'tc_weight(g, "wait")'))
-result = subprocess.run([*TOOL, "build", "layers/model.c", "--cache", CACHE], cwd=work, capture_output=True, text=True,
-                        check=False)
+result = forked.tool("build", "layers/model.c", "--cache", CACHE, cwd=work)
 ok(result.stderr.startswith(f"MatMul:{line}: error: tc_weight: no weight"), "and so does an error")
 header = (work / "layers" / "model.safetensors").read_bytes()[8:2000]
 ok(b'"encoder.layer.2.dense.weight"' in header and b'"encoder.layer.2.dense.bias"' in header,

@@ -9,15 +9,14 @@ import random
 import re
 import struct
 import subprocess
-import sys
 import tempfile
 from pathlib import Path
 
+import forked
 from tap import done, equal, note, ok
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNTIME = ROOT / "runtime"
-TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 # Padding is -3, the zero of all tensors. Half of the biases are zero: channels that they make constant equal it.
 MODEL = """#include <tensor_compile/model.h>
 #define CONV(of, name, ...) tc_quantized_conv(.x = {of, 0.5, -3}, .w = tc_weight(g, name ".w"), \\
@@ -65,7 +64,7 @@ SHAPES = {"a": (16, 3, 3, 3), "b": (16, 1, 3, 3), "c": (16, 16, 1, 1), "e": (16,
 
 
 def run(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TOOL, *words], capture_output=True, text=True, check=False)
+    return forked.tool(*words)
 
 
 def weights(seed: int, dead: float, path: Path, factor: float = 1.0) -> None:

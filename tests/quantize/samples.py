@@ -11,13 +11,13 @@ import subprocess
 import sys
 from pathlib import Path
 
+import forked
 from tap import note, ok
 from tensor_compile.cli import main
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 sys.path.insert(0, str(ROOT / "tests" / "interpreter"))
 import st
-TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
 
 
 def floats(count: int, seed: int, scale: float = 1.0) -> list[float]:
@@ -44,7 +44,7 @@ def called(*words: object) -> subprocess.CompletedProcess[str]:
 
 
 def run(*words: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*TOOL, *map(str, words)], capture_output=True, text=True, check=False)
+    return forked.tool(*words)
 
 
 def bits(name: str, *words: object, least: int = 1) -> None:

@@ -8,12 +8,12 @@ import random
 import shutil
 import struct
 import subprocess
-import sys
 from pathlib import Path
+
+import forked
 
 ROOT = Path(__file__).resolve().parents[2]
 HERE = ROOT / "tests" / "reference"
-TOOL = (sys.executable, str(ROOT / "generator" / "tensor-compile"))
 X86 = os.uname().machine == "x86_64"
 
 
@@ -77,5 +77,4 @@ def cache(folder: Path) -> str:
 
 def tool(folder: Path, *words: str) -> subprocess.CompletedProcess:
     """A sub-command, run in `folder` with the cache of all tests."""
-    return subprocess.run([*TOOL, *words, "--cache", cache(folder), "-j2"], cwd=folder, capture_output=True,
-                          text=True, check=False)
+    return forked.tool(*words, "--cache", cache(folder), "-j2", cwd=folder)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
+
+import forked
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 # The plainest of this machine; "" where it has no target.
@@ -21,5 +22,4 @@ def prepare(folder: Path, model: str) -> None:
 
 
 def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([sys.executable, str(ROOT / "generator" / "tensor-compile"), *words], cwd=folder,
-                          capture_output=True, text=True, check=False, env=os.environ | {"XDG_CACHE_HOME": str(folder)})
+    return forked.tool(*words, cwd=folder, env=os.environ | {"XDG_CACHE_HOME": str(folder)})
