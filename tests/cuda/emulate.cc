@@ -37,7 +37,7 @@ std::vector<coroutine> threads;
 jmp_buf scheduler;
 emulated_kernel *running;
 const void *given;
-unsigned current, count, first_block;
+unsigned current, count, first_block, block /* of the current thread, within its cluster */;
 struct group_barrier {
     unsigned arrived, phase;
 } groups[MOST_BLOCKS][8];
@@ -109,8 +109,9 @@ void run_warp(unsigned begin, unsigned end, bool reverse)
             current = reverse ? end - 1 - (i - begin) : i;
             if (threads[current].is != RUNS)
                 continue;
-            emulated_thread.x = current % count;
-            emulated_block.x = first_block + current / count;
+            block = current / count;
+            emulated_thread.x = current - block * count;
+            emulated_block.x = first_block + block;
             resume();
         }
     } while (release(WAITS_FOR_WARP, begin, end, "warp"));
@@ -166,7 +167,7 @@ void emulated_cluster_barrier(void)
 
 void emulated_group_barrier(int group)
 {
-    group_barrier &own = groups[current / count][group];
+    group_barrier &own = groups[block][group];
     const unsigned phase = own.phase;
     if (++own.arrived == 4 * LANES)
         own.arrived = 0, ++own.phase;
@@ -186,13 +187,12 @@ unsigned char *emulated_block_memory(unsigned rank)
 
 unsigned char *emulated_own_memory(void)
 {
-    return memories[current / count];
+    return memories[block];
 }
 
 void *emulated_slot(unsigned lane)
 {
-    const unsigned thread = current % count;
-    return slots[current / count * 1024 + thread / LANES * LANES + lane];
+    return slots[block * 1024 + emulated_thread.x / LANES * LANES + lane];
 }
 
 void emulated_launch(emulated_kernel *kernel, const void *arguments, unsigned blocks, unsigned cluster,

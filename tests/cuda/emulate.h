@@ -85,11 +85,20 @@ static inline void emulated_mma(float (&c)[4], const unsigned (&a)[4], const uns
     memcpy(((words *)emulated_slot(emulated_thread.x % 32))->b, b, sizeof b);
     emulated_warp_barrier();
     const int group = emulated_thread.x % 32 / 4, member = emulated_thread.x % 4;
+    float rows[2][8][2], columns[2][8][2]; /* of this thread's results: what two of them share is widened once */
+    for (int half = 0; half < 2; ++half)
+        for (int word = 0; word < 8; ++word) {
+            const words *of_a = (words *)emulated_slot(group * 4 + word % 4);
+            const words *of_b = (words *)emulated_slot((member * 2 + half) * 4 + word % 4);
+            for (int i = 0; i < terms; ++i) {
+                rows[half][word][i] = element(of_a->a[half + word / 4 * 2], i);
+                columns[half][word][i] = element(of_b->b[word / 4], i);
+            }
+        }
     for (int e = 0; e < 4; ++e)
         for (int word = 0; word < 8; ++word)
             for (int i = 0; i < terms; ++i)
-                c[e] += element(((words *)emulated_slot(group * 4 + word % 4))->a[e / 2 + word / 4 * 2], i) *
-                        element(((words *)emulated_slot((member * 2 + e % 2) * 4 + word % 4))->b[word / 4], i);
+                c[e] += rows[e / 2][word][i] * columns[e % 2][word][i];
     emulated_warp_barrier();
 }
 
@@ -115,23 +124,30 @@ static inline void emulated_matrix(unsigned (&to)[4], const void *from, bool tur
 template <int N, int TURNED, class F>
 static inline void emulated_wgmma(float (&c)[N / 8][4], unsigned long long a, unsigned long long b, F wide)
 {
+    const unsigned char *const memory = emulated_memory;
     const auto element = [&](unsigned long long operand, unsigned offset) {
         unsigned at = (unsigned)(operand & 0x3fff) * 16 + offset;
         at ^= (at >> 7 & 7) << 4;
         unsigned short bits;
-        memcpy(&bits, emulated_memory + at, 2);
+        memcpy(&bits, memory + at, 2);
         return wide(bits);
     };
     const unsigned leading = (unsigned)(b >> 16 & 0x3fff) * 16, stride = (unsigned)(b >> 32 & 0x3fff) * 16;
     const unsigned lane = emulated_thread.x % 32, warp = emulated_thread.x / 32 % 4;
+    float rows[2][16]; /* what all results of a row share */
+    for (unsigned half = 0; half < 2; ++half)
+        for (unsigned k = 0; k < 16; ++k) {
+            const unsigned row = warp * 16 + lane / 4 + half * 8;
+            rows[half][k] = element(a, row / 8 * ((unsigned)(a >> 32 & 0x3fff) * 16) + row % 8 * 128 + k * 2);
+        }
     for (int j = 0; j < N / 8; ++j)
-        for (int e = 0; e < 4; ++e)
+        for (int column = 0; column < 2; ++column)
             for (unsigned k = 0; k < 16; ++k) {
-                const unsigned row = warp * 16 + lane / 4 + e / 2 * 8, n = j * 8 + lane % 4 * 2 + e % 2;
-                const unsigned in_a = row / 8 * ((unsigned)(a >> 32 & 0x3fff) * 16) + row % 8 * 128 + k * 2;
-                const unsigned in_b = TURNED ? n / 64 * leading + k / 8 * stride + k % 8 * 128 + n % 64 * 2
-                                             : n / 8 * stride + n % 8 * 128 + k * 2;
-                c[j][e] += element(a, in_a) * element(b, in_b);
+                const unsigned n = j * 8 + lane % 4 * 2 + column;
+                const float y = element(b, TURNED ? n / 64 * leading + k / 8 * stride + k % 8 * 128 + n % 64 * 2
+                                                  : n / 8 * stride + n % 8 * 128 + k * 2);
+                c[j][column] += rows[0][k] * y;
+                c[j][2 + column] += rows[1][k] * y;
             }
 }
 
@@ -143,18 +159,26 @@ static inline void emulated_wgmma_held(float (&c)[N / 8][4], const unsigned (&a)
     const unsigned lane = emulated_thread.x % 32;
     memcpy(emulated_slot(lane), a, sizeof a);
     emulated_warp_barrier();
+    const unsigned char *const memory = emulated_memory;
+    float rows[2][16];
+    for (unsigned half = 0; half < 2; ++half)
+        for (unsigned k = 0; k < 16; ++k) {
+            const unsigned word = ((unsigned *)emulated_slot(lane / 4 * 4 + k / 2 % 4))[half + k / 8 * 2];
+            rows[half][k] = wide((unsigned short)(word >> 16 * (k % 2)));
+        }
     for (int j = 0; j < N / 8; ++j)
-        for (int e = 0; e < 4; ++e)
+        for (int column = 0; column < 2; ++column)
             for (unsigned k = 0; k < 16; ++k) {
-                const unsigned n = j * 8 + lane % 4 * 2 + e % 2;
+                const unsigned n = j * 8 + lane % 4 * 2 + column;
                 unsigned at = TURNED ? n / 64 * leading + k / 8 * stride + k % 8 * 128 + n % 64 * 2
                                      : n / 8 * stride + n % 8 * 128 + k * 2;
                 at += (unsigned)(b & 0x3fff) * 16;
                 at ^= (at >> 7 & 7) << 4;
                 unsigned short bits;
-                memcpy(&bits, emulated_memory + at, 2);
-                const unsigned word = ((unsigned *)emulated_slot(lane / 4 * 4 + k / 2 % 4))[e / 2 + k / 8 * 2];
-                c[j][e] += wide((unsigned short)(word >> 16 * (k % 2))) * wide(bits);
+                memcpy(&bits, memory + at, 2);
+                const float y = wide(bits);
+                c[j][column] += rows[0][k] * y;
+                c[j][2 + column] += rows[1][k] * y;
             }
     emulated_warp_barrier();
 }

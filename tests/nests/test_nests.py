@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case on three of the instruction sets that run here, or on --all of them, for teams of 1, 2 and 5, between
-guard zones.
+"""Every case on three of the instruction sets that run here, compiled with -O1, or on --all of them with -O2, for teams
+of 1, 2 and 5, between guard zones.
 
   test_nests.py [--sanitize] [--all]
 
@@ -19,5 +19,6 @@ for case in all_cases():
     if case.name.endswith(", in a tile"):
         equal("item + 1 < end" in emit_kernel(case.kernel, "avx512").text, True, f"{case.name}: maxima are found ahead")
 sanitize, everything = "--sanitize" in sys.argv, "--all" in sys.argv
-run_all(all_cases()[:: 16 if sanitize and not everything else 1], sanitize, everywhere=sanitize or everything)
+run_all(all_cases()[:: 16 if sanitize and not everything else 1], sanitize, everywhere=sanitize or everything,
+        optimise="-O2" if everything and not sanitize else "-O1")
 done()

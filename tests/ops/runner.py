@@ -34,8 +34,7 @@ class Machine:
     and nvcc, empty for the processor; precision: of its products. little_cache: the architecture's own target, but for
     its cache, which holds next to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes
     two thirds of the time of users' -O3, which has the same bits: the suites networks, decoder and e2e are compiled
-    with it, the suite nests with -O2, and in the long suite all of this and the candidates of tests/kernels with
-    -O3."""
+    with it, and in the long suite all of this and the candidates of tests/kernels, the suite nests there with -O2."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
