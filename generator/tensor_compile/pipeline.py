@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from functools import partial
-from typing import Callable, Iterable, Mapping, Protocol
+from typing import Any, Callable, Iterable, Mapping, Protocol
 
 from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
@@ -144,9 +144,10 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What passes of one kind make. verify: of a state whatever they made; show: the same printed."""
+    """What passes of one kind make. verify: of a state whatever they made, but for the kernels that are known to be right
+    (verify_loops.verify); show: the same printed."""
 
-    verify: Callable[[State], None]
+    verify: Callable[[State, dict[int, Any]], None]
     show: Callable[[State], str]
 
 
@@ -167,17 +168,18 @@ class Pass:
 
 
 # -- stages ---------------------------------------------------------------------------------------------------------
-def _verify_units(state: State) -> None:
+def _verify_units(state: State, known: dict[int, Any]) -> None:
     for unit in state.units:
-        verify_loops(unit.form, _facts(unit.function))
+        verify_loops(unit.form, _facts(unit.function), known)
 
 
 def _show_units(state: State) -> str:
     return "\n".join(f"# {unit.entry} {unit.name}\n{loops_text.print_unit(unit.form)}" for unit in state.units)
 
 
-GRAPH = Stage(lambda state: verify_graph(state.graph.module), lambda state: print_module(state.graph.module))
-FOLDED = Stage(lambda state: verify_graph(state.graph.constants), lambda state: print_module(state.graph.constants))
+GRAPH = Stage(lambda state, known: verify_graph(state.graph.module), lambda state: print_module(state.graph.module))
+FOLDED = Stage(lambda state, known: verify_graph(state.graph.constants),
+               lambda state: print_module(state.graph.constants))
 LOOPS = Stage(_verify_units, _show_units)
 
 
@@ -403,7 +405,8 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
         declared = {f.name: len(f.results) for f in captured.entries}
         captured = tap(captured, taps, name) if taps else captured
         state = State(captured, target, graph_passes.captured(captured))
-        GRAPH.verify(state)
+        known: dict[int, Any] = {}
+        GRAPH.verify(state, known)
         if dump:
             dump("capture", GRAPH.show(state))
         for one in PASSES:
@@ -411,7 +414,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
                 continue
             state = one.run(state, asked)
             if verify:
-                one.stage.verify(state)
+                one.stage.verify(state, known)
             if dump:
                 dump(one.name, one.stage.show(state))
     except IrError as error:

@@ -28,14 +28,18 @@ class LoopError(Exception):
     """All findings, one a line."""
 
 
-def verify(thing: Any, facts: tuple[Expr, ...] = ()) -> None:
+def verify(thing: Any, facts: tuple[Expr, ...] = (), known: dict[int, Any] | None = None) -> None:
     """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >=
-    0."""
+    0. known: kernels of a Fused that were verified, by identity; those of this one are added. Kernels do not change, and
+    most passes hand most of them on."""
     problems: list[str] = []
     if isinstance(thing, Program):
         _Checker(thing.buffers, problems, facts).program(thing)
     elif isinstance(thing, Fused):
-        problems = [line for kernel in leaves(thing.kernels) for line in verify_variables.unbound(kernel)]
+        known = {} if known is None else known
+        kernels = [kernel for kernel in leaves(thing.kernels) if id(kernel) not in known]
+        problems = [line for kernel in kernels for line in verify_variables.unbound(kernel)]
+        known |= {id(kernel): kernel for kernel in kernels}
     else:
         _Checker(thing.buffers, problems, facts).lowered(thing)
     if problems:
