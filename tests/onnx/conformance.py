@@ -26,7 +26,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Sequence
 
-from tensor_compile.compile import assemble, model_program
+from tensor_compile.compile import assemble, cpu_target, model_program
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.errors import Reported, UserError
@@ -43,6 +43,7 @@ from tensor_compile.symbolic import wrap
 from tensor_compile.symbolic import equal
 
 ISA = "avx2"
+OPTIMISE = "-O1"   # of kernels in the short suite (tests/ops/runner.py says why)
 
 
 @dataclass(slots=True)
@@ -226,6 +227,7 @@ def _build(batch: list[Job], folder: Path, cache: Path, jobs: int) -> tuple | di
         f.writelines(written.blocks())
     given = options(folder, cache, jobs)
     kept, sys.stderr = sys.stderr, io.StringIO()
+    cpu_target.OPTIMISE[given.optimize] = OPTIMISE   # no choice of users
     try:
         with Progress() as progress:
             return assemble.run(given, progress), given
@@ -404,6 +406,8 @@ def main() -> int:
     parser.add_argument("--workers", type=int, default=1)
     parser.add_argument("--quiet", action="store_true")
     args = parser.parse_args()
+    global OPTIMISE
+    OPTIMISE = "-O3"
     globs = [g for g in args.cases.split(",") if g]
     paths = [p for folder in args.folders for p in cases_of(folder, globs)]
     results = run(paths, Path(os.environ["TC_TESTS_CACHE"]) / "conformance", args.batch, args.workers)

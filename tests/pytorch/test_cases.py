@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Programs that PyTorch exported, one for each operation and overload: imported, compiled many to a model.c, called,
-compared with PyTorch's results. test_cases.py FAMILY [CASE]; make_cases.py makes them."""
+compared with PyTorch's results. test_cases.py FAMILY [CASE...] [--all]; make_cases.py makes them."""
 from __future__ import annotations
 
 import json
