@@ -144,8 +144,8 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """What passes of one kind make. verify: of a state whatever they made, but for the kernels that are known to be right
-    (verify_loops.verify); show: the same printed."""
+    """What passes of one kind make. verify: of a state whatever they made, but for the kernels that are known to be
+    right (verify_loops.verify); show: the same printed."""
 
     verify: Callable[[State, dict[int, Any]], None]
     show: Callable[[State], str]

@@ -16,8 +16,8 @@ from tensor_compile.errors import UserError
 
 def run(stored: Path, wanted: list[str], job: Callable[[str, zipfile.ZipFile, Path], conformance.Job], cache_name: str,
         family: str = "") -> None:
-    """Ends the test. wanted: the cases, all where empty; with --all, kernels are compiled as users compile them. job: of
-    a case, which may write into the folder; family: stands before the names of the points."""
+    """Ends the test. wanted: the cases, all where empty; with --all, kernels are compiled as users compile them. job:
+    of a case, which may write into the folder; family: stands before the names of the points."""
     label = f"{family} " if family else ""
     if "--all" in wanted:
         conformance.OPTIMISE = "-O3"

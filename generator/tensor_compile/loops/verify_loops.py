@@ -30,8 +30,8 @@ class LoopError(Exception):
 
 def verify(thing: Any, facts: tuple[Expr, ...] = (), known: dict[int, Any] | None = None) -> None:
     """A LoweredFunction, a Fused or a Program. facts: what the entry's guards make sure of, as expressions that are >=
-    0. known: kernels of a Fused that were verified, by identity; those of this one are added. Kernels do not change, and
-    most passes hand most of them on."""
+    0. known: kernels of a Fused that were verified, by identity; those of this one are added. Kernels do not change,
+    and most passes hand most of them on."""
     problems: list[str] = []
     if isinstance(thing, Program):
         _Checker(thing.buffers, problems, facts).program(thing)
