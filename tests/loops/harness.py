@@ -97,6 +97,14 @@ def physical(buffer, dims: dict, t: Tensor) -> list:
 def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False, fused: bool = True,
             backwards: bool = False, below: int = 5, target: targets.Target = TARGET, form=lambda joined: joined):
     """(difference or "", program, bytes that each kernel moved)."""
+    (difference,), program, counts = compare_ways((backwards,), module, name, sizes, seed, extreme, fused, below, target,
+                                                  form)
+    return difference, program, counts
+
+
+def compare_ways(ways: tuple[bool, ...], module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False,
+                 fused: bool = True, below: int = 5, target: targets.Target = TARGET, form=lambda joined: joined):
+    """(difference or "" of each way, program, bytes that each kernel moved). ways: whether threads run backwards."""
     rng = random.Random(seed)
     function, program = program_of(module, name, fused, target=target, form=form)
     dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
@@ -105,20 +113,18 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
               for p in function.parameters}
     weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}
     states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
-    values = {n: list(t.data) for n, t in (inputs | weights | states).items()}
-    counts = programs.run(program, dims, values, backwards)
+    got = [{n: list(t.data) for n, t in (inputs | weights | states).items()} for _ in ways]
+    for values, backwards in zip(got, ways, strict=True):   # before the evaluation: it has no checks of indices
+        counts = programs.run(program, dims, values, backwards)
     run = Run(inline(module), dims, weights, states)
     wanted = run.results(function, list(inputs.values()), "")
     after = states | run.assigned
-    for found in ((n, t, values[n]) for (n, _, _), t in zip(function.results, wanted, strict=True)):
-        difference = _difference(*found)
-        if difference:
-            return difference, program, counts
-    for n, t in after.items():
-        difference = _difference(n, t, values[n])
-        if difference:
-            return difference, program, counts
-    return "", program, counts
+    differences = []
+    for values in got:
+        found = [_difference(n, t, values[n]) for (n, _, _), t in zip(function.results, wanted, strict=True)]
+        found += [_difference(n, t, values[n]) for n, t in after.items()]
+        differences.append(next(filter(None, found), ""))
+    return differences, program, counts
 
 
 def _difference(name: str, want: Tensor, got: list) -> str:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """The sample graphs through all passes of the loop IR: equal bits, and the kernels that they should become."""
-from harness import compare, sample, tiny_encoder
+from harness import compare, compare_ways, sample, tiny_encoder
 from tap import done, equal, note, ok
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops.loop_ir import CheckKernel, ContractionKernel, LoopNestKernel, GroupedContractionKernel
@@ -12,9 +12,9 @@ def labels(program) -> list[str]:
 
 digits = parse_module(sample("digits"), "digits.tcg")
 for fused in (True, False):
-    for backwards in (False, True):
-        difference, program, _ = compare(digits, "digits", {"batch": 2}, fused=fused, backwards=backwards)
-        equal(difference, "", f"digits, {'fused' if fused else 'separate'}{', rows backwards' if backwards else ''}")
+    differences, program, _ = compare_ways((False, True), digits, "digits", {"batch": 2}, fused=fused)
+    for difference, way in zip(differences, ("", ", rows backwards"), strict=True):
+        equal(difference, "", f"digits, {'fused' if fused else 'separate'}{way}")
 difference, program, _ = compare(digits, "digits", {"batch": 1}, extreme=True)
 equal(difference, "", "digits on extreme data")
 equal(labels(program), ["conv2d_relu", "max_pool2d", "conv2d_relu", "max_pool2d", "linear", "softmax"],

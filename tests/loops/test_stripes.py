@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Stripes: chains of convolutions and pooling, some rows at a time, give the bits of the direct evaluation. Backwards,
 each tile computes all rows that it needs; forwards, it goes on with those of the tile before."""
-from harness import compare, module_of
+from harness import compare_ways, module_of
 from tap import done, equal, raises
 from tensor_compile.emit.work import kernel_work
 from tensor_compile.graph.errors import ParseError
@@ -79,10 +79,10 @@ def check(name: str, image: Image, kernels: int, blocks: tuple[int, ...] = (1, 2
     module = image.module()
     for n in ((1, 3) if image.batch == "n" else (1,)):
         for block in blocks:
-            for backwards in (False, True):
-                difference, program, _ = compare(module, "f", {"n": n}, backwards=backwards, form=in_stripes(block),
-                                                 seed=block, extreme=extreme)
-                equal(difference, "", f"{name}, {n} images, {block} rows a block{', backwards' if backwards else ''}")
+            differences, program, _ = compare_ways((False, True), module, "f", {"n": n}, form=in_stripes(block),
+                                                   seed=block, extreme=extreme)
+            for difference, way in zip(differences, ("", ", backwards"), strict=True):
+                equal(difference, "", f"{name}, {n} images, {block} rows a block{way}")
     found = [r for r in regions(program.steps) if isinstance(r, Tiles)]
     equal([len(t.body) for t in found], [kernels], f"{name}: kernels of its region")
     equal(print_unit(parse_unit(print_unit(program), name)), print_unit(program), f"{name}: read as it was printed")
