@@ -11,13 +11,12 @@ import tempfile
 from pathlib import Path
 
 import emulation
+import forked
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, skip
-from tensor_compile import cli
 from tensor_compile.compile import elf
 from tensor_compile.loops import schedule_attention
 
-TOOL = [sys.executable, ROOT / "generator" / "tensor-compile"]
 DIGITS = ROOT / "examples" / "digits" / "model.c"
 DECODER = ROOT / "tests" / "decoder" / "model.c"
 ENCODER = ROOT / "examples" / "minilm" / "model.c"
@@ -29,14 +28,16 @@ if shutil.which(nvcc) is None:
 
 
 def refused(words: list, message: str, name: str, command: str = "build", code: int = 1) -> None:
-    done = subprocess.run([*map(str, TOOL), command, str(DIGITS), *words], capture_output=True, text=True, check=False)
+    done = forked.tool(command, DIGITS, *words)
     if not ok(done.returncode == code and message in done.stderr, name):
         note(f"{done.returncode}: {done.stderr}")
 
 
 def build(model: Path, out: Path, *more: str, cache: Path) -> Path:
     """The object, with its kernels' sources in out/keep."""
-    emulation.run([*TOOL, "build", model, "-o", out, "--build-cache", cache, "--keep", out / "keep", "-j", "2", *more])
+    done = forked.tool("build", model, "-o", out, "--build-cache", cache, "--keep", out / "keep", "-j", "2", *more)
+    if done.returncode:
+        raise RuntimeError(f"build {model} {' '.join(map(str, more))}\n{done.stdout}{done.stderr}")
     return out / f"{model.stem}.o"
 
 
@@ -122,8 +123,7 @@ def checked(out: Path, device: list[str], driver: Path, cxx: list[str], cache: P
     env = {**os.environ, **emulation.prepared(sorted((out / "keep").glob("*.cu")), out, driver, cxx)}
 
     def tool(command: str, **more: str) -> subprocess.CompletedProcess:
-        return subprocess.run([*map(str, TOOL), command, str(DIGITS), *options, "--cache", str(cache)],
-                              env={**env, **more}, capture_output=True, text=True, check=False)
+        return forked.tool(command, DIGITS, *options, "--cache", cache, env={**env, **more})
 
     found = tool("check")
     said = found.stdout.splitlines()
@@ -235,12 +235,13 @@ with tempfile.TemporaryDirectory() as place:
     # Few multiprocessors have enough to do with blocks of four warps, which multiply as a group.
     out = folder / "group"
     shape = ["-DGROUP", "--specialize", "length=72"]
+    usual = schedule_attention.MULTIPROCESSORS, schedule_attention.MANY_KEYS
     schedule_attention.MULTIPROCESSORS = schedule_attention.MANY_KEYS = 1
-    cli.main([*map(str, ["build", HERE / "attend.c", "-o", out, "--cache", cache, "--keep", out / "keep", *device,
-                         "--precision", "bf16", *shape])])
+    group = build(HERE / "attend.c", out, *device, "--precision", "bf16", *shape, cache=cache)
+    schedule_attention.MULTIPROCESSORS, schedule_attention.MANY_KEYS = usual   # of the builds that follow
     kernels = [path.read_text(encoding="utf-8") for path in (out / "keep").glob("*.cu")]
     equal(sum("emulated_wgmma_held" in text for text in kernels), 4, "a group of warps multiplies")
-    same(out, out / "attend.o", HERE / "attend.c", "attend", ["attend,length=72", "attend,length=150"], *shape,
+    same(out, group, HERE / "attend.c", "attend", ["attend,length=72", "attend,length=150"], *shape,
          tolerance="0.1", orders=("reverse",), FAKE_CUDA_VERSION="12080")
 
     out = folder / "decoder"
