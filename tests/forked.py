@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Runs the tool as a process of its own that is a fork of the test: to load Python and the tool's modules takes longer
 than most builds of a small model. Tests of how the tool is started start it: tests/integration, tests/cross, and what
-passes Python's own variables."""
+passes Python's own variables. What the test has changed in the tool's modules is changed in the fork, too."""
 from __future__ import annotations
 
 import gc
