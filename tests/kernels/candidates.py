@@ -34,6 +34,7 @@ from tensor_compile.symbolic import sym
 EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-gnu"),
             "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
 TURNED = "results column by column"
+CUT = "taps in blocks:"
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
 
@@ -95,6 +96,29 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
     ]
 
 
+def cut(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tuple[int, ...]]]:
+    """Convolutions whose terms are cut into blocks with no copy of their rows: (name, kernel, sizes of its dims, terms
+    of a block): parts of a tap, a tap, several, a row of the window."""
+    wide, h, w = tile.columns, dim("h"), dim("w")
+    return [
+        ("3x3 of 5 channels, padded", convolution(2, 5, 9, 7, 2 * wide + 20, (3, 3), pad=1, panel=panel), [{}],
+         (1, 5, 15, 30)),
+        ("3x3 of 6 channels", convolution(1, 6, 8, 9, wide, (3, 3), panel=panel), [{}], (3, 6, 18)),
+        ("3x2, stride 2, dilation 2, groups",
+         convolution(1, 6, 11, 12, wide + 16, (3, 2), 2, 2, 2, 2, panel=panel), [{}], (1, 3, 6, 9)),
+        ("3x3 of 8 channels that lie apart",
+         convolution(1, 8, 6, 7, 2 * wide, (3, 3), pad=1, planar_in=True, planar_out=True, panel=panel), [{}],
+         (2, 8, 24)),
+        ("3x3 of one channel, stride 2",
+         convolution(1, 1, 9, 11, wide, (3, 3), 2, 1, planar_in=True, panel=panel), [{}], (1, 2, 3)),
+        ("3x3 of 4 channels, dynamic",
+         convolution(1, 4, sym(h), sym(w), wide + 1, (3, 3), 1, 1, panel=panel), [{h: 5, w: 6}, {h: 1, w: 2}],
+         (2, 4, 12)),
+        ("5x1 of two rows, all but one in the padding",
+         convolution(1, 4, 2, 9, wide, (5, 1), 1, 2, panel=panel), [{}], (4, 8)),
+    ]
+
+
 def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
     """Every form of a tile, with blocks so small that each kernel has several."""
     plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
@@ -137,6 +161,14 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             ahead = replace(schedules(tile, target)[2], kc=32, mc=2 * tile.rows, prefetch=True)
             if table.refusal(lines, ahead) is None:
                 out.append(Case("blocks of terms that are fetched", lines, {}, (ahead,), ahead))
+        if tile.dtype == "f32":   # blocks of terms of taps, rows as they lie
+            found = [(name, kernel, sizes, form) for name, kernel, sizes, blocks in cut(tile, target.panel)
+                     for kc in blocks for own in schedules(tile, target)[2:4]
+                     for form in [replace(own, kc=kc, mc=2 * tile.rows, nc=2 * tile.columns)]
+                     if table.refusal(kernel, form) is None]
+            out += [Case(f"{CUT} {name}", kernel, size, (form,), form)
+                    for name, kernel, sizes, form in (found if everything else found[i % 5::len(found) // 3 or 1])
+                    for size in sizes]
         if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
             edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)
             copied = replace(schedules(tile, target)[2], kc=3, mc=2 * tile.rows, packed_a=True, packed_b=True)

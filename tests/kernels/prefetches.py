@@ -24,7 +24,7 @@ from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.access import Access
 from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.in_registers import streamed
-from tensor_compile.emit.schedule_blocks import later_terms
+from tensor_compile.emit.schedule_blocks import cuts_taps, later_terms
 from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
@@ -107,6 +107,7 @@ def kernels() -> list[tuple[str, object, dict]]:
             ("sums", sums(130, 70, 19, 2), {}), ("siblings", siblings(130, 24, (64, 16, 80)), {}),
             ("convolution", convolution(1, 64, 28, 28, 100, (3, 3), pad=1), {}),
             ("groups", convolution(1, 8, 28, 28, 128, (3, 3), groups=4, pad=1), {}),
+            ("blocks of taps", convolution(1, 512, 7, 7, 200, (3, 3), pad=1), {}),
             ("one tile of rows, in place", matmul(3, 64, 70, 0, bias=False), {}),
             ("blocks of terms, in place", matmul(61, 16, 17003, 0, bias=False), {}),
             ("blocks of terms of four panels, in place", matmul(61, 64, 4203, 0, bias=False), {})]
@@ -136,15 +137,16 @@ def check_shares(compile_command: Sequence[str], folder: Path) -> None:
 
 
 def check(isa: str, target: targets.Target, compile_command: list[str], folder: Path) -> None:
-    """One point a kernel and candidate: those that fetch later terms of the same columns, else every twelfth of those
-    that it fits, other ones for its neighbour."""
+    """One point a kernel and candidate: those that fetch later terms of the same columns, or of blocks of taps, else
+    every twelfth of those that it fits, other ones for its neighbour."""
     names, runs, declared, sources = [], [], [], [folder / f"{isa}.c", folder / f"{isa}_micro.c"]
     micros: set[micro.Micro] = set()
     (folder / "seen.h").write_text(HEADER, encoding="utf-8")
     for number, (name, kernel, sizes) in enumerate(kernels()):
         fitting = table.legal(kernel.contractions[0], isa, target)
         streaming = [c for c in fitting for part in kernel.contractions
-                     if streamed(Access.of(part), c) or later_terms(Access.of(part), c)]
+                     if streamed(Access.of(part), c) or later_terms(Access.of(part), c)
+                     or c.prefetch and cuts_taps(Access.of(part), c) and c.mr > 2]
         fitting = streaming or fitting[number % 12::12] or fitting[:1]
         room = max(floats(part, c) for part in kernel.contractions for c in fitting)
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))

@@ -26,6 +26,7 @@ from .schedule_tiles import Band, by_panels, tiles
 
 TEAM = 8              # threads for which the cost model looks at the split
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
+CUT_TAPS = 1.04       # how much faster blocks of taps must be, which each block looks up for rows at the edges
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
 NEAR_PANELS = 1 << 16  # bytes of all panels of tiles up to which a block is one tile of rows
@@ -129,7 +130,8 @@ def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> b
 
 
 def _copying(access: Access, tile: Candidate, target: Target, constant: bool) -> Iterator[Schedule]:
-    """Blocks of terms whose panels fit half of the second cache, with and without copies. constant: b is."""
+    """Blocks of terms whose panels fit a quarter of the second cache, or half of it where they are whole taps, with and
+    without copies. constant: b is."""
     plain = Schedule(tile.isa, access.product.name, tile.rows, tile.columns,
                      prefetch=_waits(access, tile, target, constant))
     most = max(1, size(access.terms))
@@ -153,11 +155,24 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
                 wide = max(1, 2 * target.l2 // (4 * most * access.sums) // tile.columns) * tile.columns
                 wide = min(wide, -(-size(access.columns) // tile.columns) * tile.columns)
                 yield replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
-            if kc or a:
-                yield replace(plain, kc=kc, mc=mc, nc=nc, packed_a=a, packed_b=b)
+            some = kc if a or b else _whole_taps(access, kc, 2 * room)
+            if some or a:
+                yield replace(plain, kc=some, mc=mc, nc=nc, packed_a=a, packed_b=b)
             if kc and not (a or b) and _far_terms(access, tile, target):
                 # two blocks at a time: the one that comes next is fetched
                 yield replace(plain, kc=max(64, kc // 2), mc=mc, nc=nc, prefetch=True)
+
+
+def _whole_taps(access: Access, kc: int, room: int) -> int:
+    """Terms of a block where rows are not copied: those of whole taps, as nearly equal as may be; 0: none fits."""
+    if not kc or not (len(access.inside) > 1 or access.bounds):
+        return kc
+    terms, tap = access.terms, access.inside[-1].extent
+    if not terms.is_const or not tap.is_const or tap.value > room:
+        return 0
+    taps = terms.value // tap.value
+    count = -(-taps // (room // tap.value))
+    return -(-taps // count) * tap.value if count > 1 else 0
 
 
 def _far_terms(access: Access, tile: Candidate, target: Target) -> bool:
@@ -229,8 +244,9 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     handed = access.product.integer and any(p.kind == "tile" for p in kernel.params)
 
     def cost(schedule: Schedule) -> float:
-        own = OWN_CODE if schedule.epilogue == "registers" else 1.0
-        return own * cycles(access, schedule, target, parts, handed)
+        more = OWN_CODE if schedule.epilogue == "registers" else 1.0
+        more = CUT_TAPS if schedule_blocks.cuts_taps(access, schedule) else more
+        return more * cycles(access, schedule, target, parts, handed)
 
     return sorted(legal(kernel, isa, target), key=cost)
 

@@ -28,7 +28,8 @@ from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro, sums_text
 from .quantized import MOST_FACTOR
 from .template import expand_file
-from .schedule_blocks import asks_threads, Blocks, blocks, later_terms, remembers, skips_padding, steps
+from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_terms, remembers, skips_padding, \
+    steps
 from .schedule_tiles import Band, by_panels
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, place
@@ -206,7 +207,12 @@ class _Emitter:
             edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True, across=step) if alone else ("", "")
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
-        values |= self.copies() | (self.in_blocks() if schedule.blocked else self.in_taps(most_height))
+        cuts = cuts_taps(access, schedule)
+        values |= {"cuts": cuts, "part_parameters": ", tc_index first, tc_index last, tc_index into" if cuts else ""}
+        if cuts or not schedule.blocked:
+            values |= self.in_taps(most_height)
+            values["walk_text"] = "" if alone else expand_file("contraction/walk.c.in", values).rstrip("\n")
+        values |= self.copies() | (self.in_blocks() if schedule.blocked else {})
         pieces = {"store": "store.c.in", "region": "blocks.c.in" if schedule.blocked else "taps.c.in"}
         values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
@@ -245,7 +251,8 @@ class _Emitter:
         return {
             "straight": straight, "across_whole": ends and not straight,
             "last_columns": last, "or_last": f" || here == {last}" if last else "",
-            "keeps": (straight or kind.tiles) and plan.rows_first and plan.rows <= KEPT,
+            "keeps": ((straight or kind.tiles) and plan.rows_first or cuts_taps(self.access, self.schedule))
+            and plan.rows <= KEPT,
             "b_parameter": next(i for i, p in enumerate(self.kernel.params) if p.name == b.buffer),
             "sums_of": "the words of those rows and of b" if straight else "what m describes",
             "fetch_parameters": f", const {kind.b_c} *fetched, tc_index step" if fetches else "",
@@ -386,7 +393,7 @@ class _Emitter:
     def in_blocks(self) -> dict[str, object]:
         schedule, room, access = self.schedule, self.blocks.room, self.access
         unit = self.blocks.tiles.unit
-        skips = skips_padding(access, schedule)
+        skips = skips_padding(access, schedule) and not cuts_taps(access, schedule)
         return {
             **(self.edges(access.border[:-1]) if skips else {}), "skips": skips,
             "border_terms": self.text(access.border[-1].extent),

@@ -125,6 +125,29 @@ def skips_padding(access: Access, schedule: Schedule) -> bool:
         access.border_inner or stands_alone(access, schedule) and not schedule.packed_a)
 
 
+def cuts_taps(access: Access, schedule: Schedule) -> bool:
+    """Terms of several taps are cut into blocks, and no row is copied."""
+    return schedule.kc > 0 and not schedule.packed_a and (len(access.inside) > 1 or bool(access.bounds))
+
+
+def _uncut(access: Access, schedule: Schedule) -> str | None:
+    """Why the taps cannot be cut so: a block is some whole taps, or one of equal parts of a tap. So it is where all
+    positions exist, and taps that lie side by side are one, and where some do not."""
+    if schedule.packed_b:
+        return "columns are copied with the terms of whole sums, or of a single loop"
+    if not access.terms.is_const or access.terms.value == 0:
+        return "an unknown number of terms is cut in a single loop alone"
+    if schedule.kc >= access.terms.value:
+        return "all terms are one block"
+    if schedule.prefetch and access.in_place:
+        return "the terms of b do not follow one another"
+    for loops in (access.inside, access.border) if access.bounds else (access.inside,):
+        terms = loops[-1].extent.value
+        if schedule.kc % terms and terms % schedule.kc:
+            return "a block of terms ends within a tap"
+    return None
+
+
 def later_terms(access: Access, schedule: Schedule) -> bool:
     """What is fetched meanwhile is the next block of terms, of the same columns."""
     return schedule.prefetch and schedule.kc > 0 and not schedule.packed_b and whole_lines(access, schedule.nr)
@@ -191,8 +214,10 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
         elif len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
                 or access.bounds and not access.border_inner:
             return "more taps than pointers are kept for"
-        if schedule.kc and (len(access.inside) > 1 or access.bounds):
-            return "only a single loop over terms is cut without a copy"
+        if cuts_taps(access, schedule):
+            why = _uncut(access, schedule)
+            if why is not None:
+                return why
     if schedule.bands and (schedule.blocked or schedule.packed_b or by_panels(access, schedule)):
         return "a team's bands of rows have whole sums, of columns that are not copied"
     if schedule.bands and (not access.rows.is_const or access.rows.value <= (schedule.bands - 1) * schedule.mr):
