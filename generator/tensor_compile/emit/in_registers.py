@@ -24,6 +24,13 @@ from .product_forms import form
 from .template import expand_file
 from .walk import batch_names
 
+UNROLL = 4   # turns of a loop of one term that are asked of the compiler, which has its own mind of large tiles
+# Terms of a turn. Addresses and the count are instructions, which beside another thread of the core take time from
+# multiply-adds: a convolution is 6 % faster there with two, and 2 % on a core of its own. Four are slower than one
+# where terms lie apart, and too many for the registers elsewhere.
+TURN = 2
+FREE = 4     # registers that are left where a turn has several terms of a single loop
+
 
 @dataclass(frozen=True, slots=True)
 class _Row:
@@ -46,6 +53,14 @@ class _Columns:
 class _Reg:
     v: int
     b: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """regs: of b; a: where a row has it."""
+
+    regs: list[_Reg]
+    a: str
 
 
 def own_columns(access: Access, schedule: Schedule) -> int:
@@ -127,7 +142,28 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def exists(r: int) -> str:
         return " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
 
-    a_step = text(inner.a)
+    a_step, length = text(inner.a), inner.extent.value if inner.extent.is_const else 0
+
+    def loop(walks: bool) -> str:
+        """Over the terms of a tap. walks: some rows stay where they are."""
+        unrolls = lanes >= UNROLLED and rows > 1 and not walks
+        free = isa.registers - rows * regs - regs - 1
+        several = bool(taps) or a_step != "1" or lanes == PANEL and free >= FREE
+        turn = TURN if unrolls and several and not schedule.prefetch and length and length % TURN == 0 else 1
+        places = [access.b_piece * (v // per_piece) + v % per_piece * lanes for v in range(regs)]
+        terms = [_Term([_Reg(v, f"b_k + ({text(place + inner.b * u)})") for v, place in enumerate(places)],
+                       "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})")
+                 for u in range(turn)]
+        return expand_file("contraction/terms.c.in", {
+            "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
+            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms,
+            "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
+            "b_step": text(inner.b), "names": kind.names, "hold_b": regs <= rows, "fetches": schedule.prefetch,
+            "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
+            "next_terms": NEXT_TERMS, "last_terms": NEXT_TERMS + turn - 1, "terms": all_terms}).rstrip("\n")
+
+    all_terms = text(math.prod((x.extent for x in (*taps, inner)), start=const(1)))
+
     return name, expand_file("contraction/tile.c.in", {
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
         "many": access.sums > 1, "sums": access.sums,
@@ -141,15 +177,10 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "across": across, "across_list": column_by_column(), "stored": bool(across) and not edge,
         "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
-        "reg_list": [_Reg(v, f"b_k + ({text(access.b_piece * (v // per_piece) + v % per_piece * lanes)})")
-                     for v in range(regs)],
+        "reg_list": [{"v": v} for v in range(regs)], "loop_terms": loop(walks),
+        "all_terms": loop(False) if walks else "",
         "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],
         "a_tap": text(sum((loop.a * sym(loop.var) for loop in taps), const(0)), k_names),
         "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
-        "inner": text(inner.extent), "b_step": text(inner.b), "a_step": a_step, "walks": walks,
-        "a_index": "0" if walks else "k" if a_step == "1" else f"k * ({a_step})",
-        "some": " | ".join(f"exists{r}" for r in range(rows)),
-        "unrolls": lanes >= UNROLLED and rows > 1, "next_terms": NEXT_TERMS,
-        "hold_b": regs <= rows, "fetches": schedule.prefetch,
-        "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
-        "terms": text(math.prod((loop.extent for loop in (*taps, inner)), start=const(1)))})
+        "inner": text(inner.extent), "a_step": a_step, "walks": walks, "fetches": schedule.prefetch,
+        "some": " | ".join(f"exists{r}" for r in range(rows)), "all": " & ".join(f"exists{r}" for r in range(rows))})
