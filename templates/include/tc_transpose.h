@@ -106,9 +106,41 @@ static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float 
             tc_transpose_block(to + j * to_step + i, to_step, from + i * from_step + j, from_step);
 }
 
+#if defined(TC_ISA_AVX512)
+/* As tc_store_across, of 5 to 8 rows: one store a column. Each is a page of its own where columns are images. */
+static TC_INLINE void tc_store_columns(float *to, tc_index step, const float *from, int rows) {
+    __m512 x[8], t[8];
+    for (int i = 0; i < 8; ++i)
+        x[i] = i < rows ? _mm512_loadu_ps(from + 16 * i) : _mm512_setzero_ps();
+    for (int i = 0; i < 8; i += 2) {
+        t[i] = _mm512_unpacklo_ps(x[i], x[i + 1]);
+        t[i + 1] = _mm512_unpackhi_ps(x[i], x[i + 1]);
+    }
+    /* A masked store of a vector's upper half would become one instruction with the taking of it, which does not leave
+       alone what lies behind the mask: it faults there. */
+    const __m512i quarter = _mm512_setr_epi64(0, 1, 8, 9, 0, 1, 8, 9), next = _mm512_set1_epi64(2);
+    const __mmask8 there = (__mmask8)((1 << rows) - 1);
+    for (int j = 0; j < 4; ++j) { /* in each quarter q, column 4 * q + j of rows 0 to 3, and of rows 4 to 7 */
+        const __m512d a = _mm512_castps_pd(t[j / 2]), b = _mm512_castps_pd(t[2 + j / 2]);
+        const __m512d c = _mm512_castps_pd(t[4 + j / 2]), d = _mm512_castps_pd(t[6 + j / 2]);
+        const __m512d low = j % 2 ? _mm512_unpackhi_pd(a, b) : _mm512_unpacklo_pd(a, b);
+        const __m512d high = j % 2 ? _mm512_unpackhi_pd(c, d) : _mm512_unpacklo_pd(c, d);
+        __m512i from_quarter = quarter;
+        for (int q = 0; q < 4; ++q, from_quarter = _mm512_add_epi64(from_quarter, next)) {
+            const __m512 column = _mm512_castpd_ps(_mm512_permutex2var_pd(low, from_quarter, high));
+            _mm256_mask_storeu_ps(to + (4 * q + j) * step, there, _mm512_castps512_ps256(column));
+        }
+    }
+}
+#endif
+
 /* to[l * step + r] = from[16 * r + l] for r below `rows` and l below 16: four rows at a time, then two. */
 static TC_INLINE void tc_store_across(float *to, tc_index step, const float *from, int rows) {
     int r = 0;
+#if defined(TC_ISA_AVX512)
+    for (; r + 5 <= rows; r += 8)
+        tc_store_columns(to + r, step, from + 16 * r, rows - r < 8 ? rows - r : 8);
+#endif
 #if defined(__SSE2__)
     for (; r + 4 <= rows; r += 4)
         for (int l = 0; l < 16; l += 4) {
