@@ -42,7 +42,8 @@ STREAMS = 4           # panels side by side that the processor fetches ahead for
 STREAM = 0.012        # of the time of panels from memory, for each panel beyond
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
 PAIR = 32             # columns of two lines of results: a processor fetches them together
-LONE = 4              # cycles a line of results, where groups of columns part such pairs
+PARTED = 1.02         # such groups of vectors of a line take longer, whatever they hold
+LONE = 4              # cycles a line of results, or of columns that are copied, where groups part such pairs
 
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
@@ -152,7 +153,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
         for b in ((False, True) if access.in_place else (False,)):
             if b and not a:   # whole sums, of a group of columns or of many
                 yield replace(plain, packed_b=True)
-                wide = max(1, 2 * target.l2 // (4 * most * access.sums) // tile.columns) * tile.columns
+                wide = max(1, target.l2 // 2 // (4 * most * access.sums) // tile.columns) * tile.columns
                 wide = min(wide, -(-size(access.columns) // tile.columns) * tile.columns)
                 yield replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
             some = kc if a or b else _whole_taps(access, kc, 2 * room)
@@ -300,6 +301,8 @@ class _Model:
                 self.paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
         elif schedule.packed_b:   # panels that were copied just now
             self.paces = (64, 64, 10)
+        # groups of columns that are copied end between two lines of a pair
+        self.parted = schedule.packed_b and self.n > schedule.nr and schedule.nr % PAIR > 0
         # the part of the terms that a full tile computes: taps that lie in the padding are left out
         self.part = padding.computed(access, schedule.mr) if schedule_blocks.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
@@ -386,6 +389,8 @@ class _Model:
             elements = self.k * -(-self.n // PANEL) * PANEL * access.sums
             arrives = self.form.b_bytes / self.once
             total += times * elements * max(0.3 if self.isa.lanes > 1 else 2.0, arrives)
+            if self.parted:
+                total += times * LONE * elements / PANEL
         if schedule.packed_a:
             neighbours = access.inside[-1].a == 1
             times = 1 if access.product.integer and not schedule.kc else -(-self.n // max(schedule.nc, schedule.nr))
@@ -398,8 +403,7 @@ class _Model:
         in groups that end between two lines of a pair."""
         rows, several = min(m, self.schedule.mc or m), self.n > self.schedule.nr
         apart = several and rows * _result_row(self.access) > self.target.l2 // 2
-        lone = several and self.schedule.packed_b and self.schedule.nr % PAIR
-        return max(APART * apart, LONE * bool(lone)) * m * self.n / PANEL
+        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL
 
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
@@ -409,6 +413,7 @@ class _Model:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
                 items += count * -(-self.n // (self.tiles.unit if self.panels else band.columns))
         total += self.copies(m) + self.stores(m)
+        total *= PARTED if self.parted and self.isa.lanes == PANEL else 1.0
         team = min(self.target.threads, TEAM)
         shared = max(1, self.batches * items * self.parts)
         shares = -(-shared // team) * team / shared
