@@ -175,7 +175,7 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             if table.refusal(edge, copied) is None:
                 out.append(Case("terms in the padding", edge, {}, (copied,), copied))
         if tile.dtype == "f32" and (tile.rows in (4, 5, 6, 7) or everything and tile.rows > 7):   # columns lie apart
-            for size, inner in ((9, 4), (6, 64)):   # 64: positions in the padding are looked up one by one
+            for size, inner in ((9, 4), (6, 64), (17, 64)):   # 64: positions in the padding are looked up one by one
                 turned = convolution(1, inner, size, 7, 2 * tile.columns, (3, 3), pad=1, planar_in=True,
                                      planar_out=True, panel=target.panel)
                 own = schedules(tile, target)[0]

@@ -36,8 +36,8 @@ from .walk import batch_decode, batch_names, place
 
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 KEPT = 16         # tiles of a block whose places are kept
+RUN = 48          # rows of tiles that wait to be stored column by column, where columns are images: whole lines of each
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
-
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -194,7 +194,7 @@ class _Emitter:
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
             "whole_columns": self.whole_columns, **self.straightness(four),
             "four_partial": "\n".join(four.partial) if four else "",
-            "if_inside": " && t->inside" if access.bounds else "",
+            "if_inside": " && t->inside" if access.bounds else "", **self.waiting_run(0, ""),
         }
         across = epilogue.across() if schedule.epilogue == "registers" and schedule.mr >= TURNED_ROWS else None
         values |= {"across": across is not None, "across_value": "\n".join(across.value) if across else "",
@@ -203,8 +203,11 @@ class _Emitter:
             columns = own_columns(access, schedule)
             unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
             step = across.step if across else ""
-            name, text = own_tile(kernel, schedule, self.names, self.own, unmasked=unmasked, across=step)
-            edge, edge_text = own_tile(kernel, schedule, self.names, self.own, True, across=step) if alone else ("", "")
+            run = RUN // schedule.mr * schedule.mr if across and alone else 0
+            whole = kernel, schedule, self.names, self.own
+            name, text = own_tile(*whole, False, unmasked, step, run)
+            edge, edge_text = own_tile(*whole, True, "", step, run) if alone else ("", "")
+            values |= self.waiting_run(run, step)
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         cuts = cuts_taps(access, schedule)
@@ -216,6 +219,11 @@ class _Emitter:
         pieces = {"store": "store.c.in", "region": "blocks.c.in" if schedule.blocked else "taps.c.in"}
         values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
+
+    def waiting_run(self, rows: int, step: str) -> dict[str, object]:
+        """Where results of so many rows wait to be stored column by column, `step` apart; 0: they do not."""
+        return {"run_rows": rows, "across_step": step, "run_struct": f", struct {self.own}run *run" if rows else "",
+                "run_argument": ", &run" if rows else "", "no_run": ", run->y" if rows else ""}
 
     def numbers_held(self) -> dict[str, object]:
         """What a region is told of scratch that threads remember: the number of the batch's first panel, or tile."""

@@ -84,10 +84,10 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
 
 
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
-             edge: bool = False, unmasked: str = "", across: str = "") -> tuple[str, str]:
+             edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0) -> tuple[str, str]:
     """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
     the epilogue need not ask a mask (Epilogue.unmasked). across: the distance of two columns where results are stored
-    column by column (Epilogue.across)."""
+    column by column (Epilogue.across). run_rows: so many rows of neighbouring tiles wait for that."""
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
@@ -116,9 +116,11 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
                 for i, parts in enumerate(joined)] if unmasked else []
 
     def column_by_column() -> list[_Columns]:
-        return [_Columns(16 * i, [f"tcv_store_f32(y + {16 * r}, {own}across_value(p, d, t, {r}, j + {16 * i}, tct_join("
-                                  f"{', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})));"
-                                  for r in range(rows)])
+        def value(r: int, i: int, first: int) -> str:
+            sums = ", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
+            return f"tcv_store_f32(y + {16 * (i * run_rows + r)}, " \
+                f"{own}across_value(p, d, t, {r}, j + {16 * i}, tct_join({sums})));"
+        return [_Columns(16 * i, [value(r, i, first) for r in range(rows)])
                 for i, first in enumerate(range(0, regs, per_piece))] if across else []
 
     def finish(r: int) -> list[str]:
@@ -174,6 +176,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
         "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "", finish_unmasked(r))
                      for r in range(rows)],
+        "run_rows": run_rows, "run_parameter": ", float *y" if run_rows else "",
         "across": across, "across_list": column_by_column(), "stored": bool(across) and not edge,
         "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
