@@ -17,6 +17,10 @@
 #include "tc_micro.h"
 #include "tc_scalar.h"
 
+/* Forgets what the compiler knows of the number x. */
+#define TC_UNKNOWN(x) __asm__("" : "+r"(x))
+#define TC_UNKNOWN_VECTOR(x) __asm__("" : "+v"(x))
+
 /* held: of what a thread copied, panels or tiles of rows, numbers held[1] to held[2]-1 are in its scratch, in
  * places for `most` of them (tc_held_at). Returns whether number `panel` is to be copied; then it is held, and what lay at
  * its place is not. */

@@ -10,7 +10,12 @@
 #ifndef TC_TILE_INTEGERS_H
 #define TC_TILE_INTEGERS_H
 
+/* rows that are multiplied where they lie begin at any byte (schedule_blocks.words_in_place) */
+#if defined(TC_ISA_X86_64) || defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512) || defined(TC_ISA_NEON)
+typedef uint32_t __attribute__((may_alias, aligned(1))) tc_word;
+#else
 typedef uint32_t __attribute__((may_alias)) tc_word;
+#endif
 
 #define TCT_LOW_I8(w, i) ((int32_t)(int8_t)((w) >> 8 * (i)))
 #define TCT_LOW_U8(w, i) ((int32_t)(uint8_t)((w) >> 8 * (i)))

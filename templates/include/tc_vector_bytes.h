@@ -99,36 +99,49 @@ static TC_INLINE void tcv_store_three_bytes(void *p, tcv_i32 x, tcv_i32 y, tcv_i
     _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(all, 2));
 }
 
+/* 32 columns of two vectors in 16 bits: in each quarter four of x, then four of y. */
+static TC_INLINE __m512i tcv_words(tcv_i32 x, tcv_i32 y, int zero)
+{
+    const __m512i words = _mm512_packs_epi32(x.a, y.a);
+    return zero ? _mm512_adds_epi16(words, _mm512_set1_epi16((short)zero)) : words;
+}
+/* The bytes of four vectors, of which PACK made quarters of four each, one vector behind the other. */
+static TC_INLINE __m512i tcv_in_turn(__m512i bytes)
+{
+    return _mm512_permutexvar_epi32(_mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15), bytes);
+}
+
 #define TCV_STORE_FOUR(T, PACK, HALF)                                                                                  \
+    /* 16 columns of four rows. */                                                                                     \
+    static TC_INLINE void tcv_store_quarters_##T(void *p0, void *p1, void *p2, void *p3, tcv_i32 x0, tcv_i32 x1,       \
+                                                 tcv_i32 x2, tcv_i32 x3, int zero)                                     \
+    {                                                                                                                  \
+        const __m512i bytes = tcv_in_turn(PACK(tcv_words(x0, x1, zero), tcv_words(x2, x3, zero)));                     \
+        _mm_storeu_si128((__m128i *)p0, _mm512_castsi512_si128(bytes));                                                \
+        _mm_storeu_si128((__m128i *)p1, _mm512_extracti32x4_epi32(bytes, 1));                                          \
+        _mm_storeu_si128((__m128i *)p2, _mm512_extracti32x4_epi32(bytes, 2));                                          \
+        _mm_storeu_si128((__m128i *)p3, _mm512_extracti32x4_epi32(bytes, 3));                                          \
+    }                                                                                                                  \
     /* Two of 32 columns, p and q. */                                                                                  \
     static TC_INLINE void tcv_store_halves_##T(void *p, void *q, tcv_i32 x0, tcv_i32 x1, tcv_i32 y0, tcv_i32 y1,       \
                                                int zero)                                                               \
     {                                                                                                                  \
-        const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
-        const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0.a, x1.a), more);                                 \
-        const __m512i second = _mm512_adds_epi16(_mm512_packs_epi32(y0.a, y1.a), more);                                \
-        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);                 \
-        const __m512i bytes = _mm512_permutexvar_epi32(order, PACK(first, second));                                    \
+        const __m512i bytes = tcv_in_turn(PACK(tcv_words(x0, x1, zero), tcv_words(y0, y1, zero)));                     \
         _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(bytes));                                              \
         _mm256_storeu_si256((__m256i *)q, _mm512_extracti64x4_epi64(bytes, 1));                                        \
     }                                                                                                                  \
     static TC_INLINE void tcv_store_four_##T(void *p, tcv_i32 x0, tcv_i32 x1, tcv_i32 x2, tcv_i32 x3, int zero,        \
                                              tc_index count)                                                           \
     {                                                                                                                  \
-        const __m512i more = _mm512_set1_epi16((short)zero);                                                           \
-        const __m512i first = _mm512_adds_epi16(_mm512_packs_epi32(x0.a, x1.a), more);                                 \
-        const __m512i second = count > 32 ? _mm512_adds_epi16(_mm512_packs_epi32(x2.a, x3.a), more) : first;           \
-        const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);                 \
-        const __m512i bytes = _mm512_permutexvar_epi32(order, PACK(first, second));                                    \
-        if (count >= 64) {                                                                                             \
+        const __m512i first = tcv_words(x0, x1, zero);                                                                 \
+        const __m512i bytes = tcv_in_turn(PACK(first, count > 32 ? tcv_words(x2, x3, zero) : first));                  \
+        if (count >= 64)                                                                                               \
             _mm512_storeu_si512(p, bytes);                                                                             \
-            return;                                                                                                    \
-        }                                                                                                              \
-        if (count >= 32)                                                                                               \
+        else if (count == 48)                                                                                          \
+            _mm512_mask_storeu_epi32(p, 0x0fff, bytes);                                                                \
+        else if (count == 32)                                                                                          \
             _mm256_storeu_si256((__m256i *)p, _mm512_castsi512_si256(bytes));                                          \
-        if (count == 48)                                                                                               \
-            _mm_storeu_si128((__m128i *)p + 2, _mm512_extracti32x4_epi32(bytes, 2));                                   \
-        else if (count == 16)                                                                                          \
+        else                                                                                                           \
             _mm_storeu_si128((__m128i *)p, _mm512_castsi512_si128(bytes));                                             \
     }                                                                                                                  \
     /* The first `count` columns, fewer than 16. */                                                                    \

@@ -339,7 +339,7 @@ class _Model:
         stride, way = self.access.a_row, 4096
         if self.schedule.packed_a or stride is None or not stride.is_const or not self.target.l1d:
             return 0.0
-        distance = 4 * stride.value % way
+        distance = 4 // self.access.product.group * stride.value % way
         apart = min(distance, way - distance)
         ways = self.target.l1d // way
         if apart == 0:

@@ -37,6 +37,8 @@ from .walk import batch_decode, batch_names, place
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 KEPT = 16         # tiles of a block whose places are kept
 RUN = 48          # rows of tiles that wait to be stored column by column, where columns are images: whole lines of each
+# how many rows of so many vectors of bytes are stored at a time, and the function that does
+JOINED = {("AVX2", 1): (2, "rows"), ("AVX512", 1): (4, "quarters"), ("AVX512", 2): (2, "halves")}
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +116,7 @@ class _Emitter:
         vector, sums, unit = self.isa.lanes > 1, access.sums, plan.unit
         kind, integer = self.blocks.form, access.product.integer
         later = self.blocks.later
-        bias = bias_of(kernel) if kind.tiles else None
+        bias, started = bias_of(kernel) if kind.tiles else None, self.started
         epilogue = Epilogue(bias[1] if bias else kernel, access, self.names, self.own, vector)
         bands = plan.bands
 
@@ -149,6 +151,7 @@ class _Emitter:
             "vector": vector, "partial": not epilogue.whole_panels,
             "four_narrow": four is not None and self.isa.vectors == "AVX2",
             "four": four.dtype if four else "", "four_zero": four.zero if four else 0,
+            "started": "\n".join(started[1].value) if started else "",
             "four_value": "\n".join(four.value) if four else "", "four_place": "\n".join(four.place) if four else "",
             "four_factors": four.factors if four else [], "most": f"{MOST_FACTOR}f",
             "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
@@ -243,29 +246,49 @@ class _Emitter:
     def ends_in_registers(self, four: Four | None) -> bool:
         """Full tiles keep their sums in registers up to the bytes."""
         schedule = self.schedule
-        return four is not None and schedule.blocked and not (
+        return four is not None and (schedule.blocked or self.access.product.integer) and not (
             self.blocks.form.tiles or self.blocks.waits or schedule.compact or steps(self.access, schedule))
 
     def straightness(self, four: Four | None) -> dict[str, object]:
         """Whether the function of a full tile is called with the tile's first row alone, of copied rows whose distance
         it knows; and whether the places of a block's tiles are kept, for all groups of columns."""
         kind, plan = self.blocks.form, self.blocks
-        ends = self.ends_in_registers(four)
-        straight = ends and self.schedule.nr == PANEL and (kind.sorts or kind.tall(self.schedule.mr) or kind.pairs)
-        fetches = straight and self.found(self.schedule.mr, self.schedule.nr).fetches
+        ends, columns, width = self.ends_in_registers(four), self.access.columns, self.schedule.nr
+        straight = ends and (self.rows_lie_evenly or
+                             width == PANEL and (kind.sorts or kind.tall(self.schedule.mr) or kind.pairs))
+        fetches = straight and self.found(self.schedule.mr, width).fetches
         (b, *_) = self.kernel.b
-        columns = self.access.columns
-        last = columns.value % PANEL if straight and columns.is_const and columns.value > PANEL else 0
+        last = columns.value % width if straight and columns.is_const and columns.value > width else 0
         return {
             "straight": straight, "across_whole": ends and not straight,
             "last_columns": last, "or_last": f" || here == {last}" if last else "",
+            "or_last_columns": f" || columns == {last}" if last else "",
             "keeps": ((straight or kind.tiles) and plan.rows_first or cuts_taps(self.access, self.schedule))
             and plan.rows <= KEPT,
             "b_parameter": next(i for i, p in enumerate(self.kernel.params) if p.name == b.buffer),
             "sums_of": "the words of those rows and of b" if straight else "what m describes",
             "fetch_parameters": f", const {kind.b_c} *fetched, tc_index step" if fetches else "",
             "fetch_fields": ", .fetch = fetched, .fetch_step = step" if fetches else "",
-            "fetch_arguments": ", next, step" if fetches else ""}
+            "fetch_arguments": "" if not fetches else ", second + fetch_from, fetch_step" if self.rows_lie_evenly else
+            ", next, step"}
+
+    @property
+    def rows_lie_evenly(self) -> bool:
+        """The rows of integers of a tile are multiplied where they lie, at known distances."""
+        return self.access.product.integer and not self.schedule.packed_a and self.access.row_stride_known
+
+    @property
+    def started(self) -> tuple[str, Four] | None:
+        """The bias that the sums of a full tile start from, as C text, and what is stored of such sums: where all of its
+        columns exist, and they are words of the micro-kernels' own."""
+        kind, found = self.blocks.form, bias_of(self.kernel)
+        if found is None or kind.tiles or kind.sorts or kind.starts or kind.tall(self.schedule.mr):
+            return None
+        bias, plain = found
+        epilogue = Epilogue(plain, self.access, self.names, self.own, True)
+        four = epilogue.four(self.isa.vectors) if epilogue.whole_panels else None
+        parameter = next(i for i, p in enumerate(self.kernel.params) if p.name == bias)
+        return (f"((const int32_t *)p[{parameter}] + j)", four) if four and self.ends_in_registers(four) else None
 
     def whole(self, four: Four | None) -> str:
         """The functions of a full tile that keep sums in registers up to the bytes."""
@@ -283,25 +306,43 @@ class _Emitter:
         micro, (full, rest) = replace(self.found(schedule.mr, schedule.nr), columns=width), divmod(exist, 16)
 
         def value(r: int, v: int, lanes: str = "") -> str:
+            name = "value_partial" if lanes else "value_started" if self.started else "value"
             held = ", ".join(f"c{r}_{min(i, width // self.isa.lanes - 1)}" for i in range(each * v, each * v + each))
-            return f"{self.own}value{'_partial' if lanes else ''}(q, d, t, {r}, j + {16 * v}, " \
+            return f"{self.own}{name}(q, d, t, {r}, j + {16 * v}, " \
                 f"(tcv_i32){{{held}}}{lanes})"
-        paired = schedule.mr // 2 * 2 if self.isa.vectors == "AVX2" and full == 1 else 0    # rows stored two at a time
-        pairs = [{"r": r, "next": r + 1, "values": f"{value(r, 0)}, {value(r + 1, 0)}"} for r in range(0, paired, 2)]
+        # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
+        unknown, start = self.isa.lanes == 16, self.started[0] if self.started else ""
+        # rows of few columns are stored several at a time
+        several, store = JOINED.get((self.isa.vectors, full), (1, ""))
+        alone = schedule.mr // several * several if store else 0    # the first row that is stored by itself
+        joined = [{"name": store, "places": ", ".join(f"{self.own}at(q, d, t, {r}, j)" for r in rows),
+                   "values": ", ".join(value(r, v) for r in rows for v in range(full))}
+                  for rows in (range(first, first + several) for first in range(0, alone, several))]
         pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
                    "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
-                  for r in range(paired, schedule.mr) for first in range(0, full, 4)]
+                  for r in range(alone, schedule.mr) for first in range(0, full, 4)]
         ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
                 for r in range(schedule.mr)] if rest else []
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "name": name, "rows": schedule.mr, "columns": width, "exist": exist,
-            **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "pairs": pairs, "pieces": pieces,
-            "ends": ends, "rows_of": ", ".join(f"row + {r * self.blocks.row_room}" for r in range(schedule.mr))
-            if kind.pairs else "", "four": four.dtype, "four_zero": four.zero,
-            # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
-            "sums_text": sums_text(micro, self.isa, False) if self.isa.lanes == 16 else
-            sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room),
+            "b_piece": self.text(self.access.b_piece),
+            **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "joined": joined, "pieces": pieces,
+            "ends": ends, "rows_of": ", ".join(self.row_of(r) for r in range(schedule.mr))
+            if kind.pairs or self.rows_lie_evenly else "", "four": four.dtype, "four_zero": four.zero,
+            "sums": [] if kind.sorts or kind.tall(schedule.mr) else
+            [f"c{r}_{v}" for r in range(schedule.mr) for v in range(width // self.isa.lanes)],
+            "unknown": unknown and self.rows_lie_evenly, "terms": self.text(self.access.terms),
+            "numbers": ", .terms = terms_of, .taps = taps_of" if unknown and self.rows_lie_evenly else "",
+            "sums_text": sums_text(micro, self.isa, False, start=start) if unknown else
+            sums_text(micro, self.isa, False, self.text(self.access.terms), "1", self.blocks.row_room, start),
             "pointers": ", ".join(f"p[{i}]" for i in range(len(self.kernel.params)))}).rstrip("\n")
+
+    def row_of(self, r: int) -> str:
+        """Row r of a tile, from its first one."""
+        if self.rows_lie_evenly:
+            stride = self.access.a_row.value if self.access.a_row is not None else 0
+            return f"(const {self.blocks.form.row_c} *)((const uint8_t *)row + {r * stride})"
+        return f"row + {r * self.blocks.row_room}"
 
     @property
     def flip(self) -> str:
@@ -433,7 +474,7 @@ class _Emitter:
         border_names = {loop.var: f"k{i}" for i, loop in enumerate(border)}
         inside_count = product(loop.extent for loop in inside).value
         border_count = product(loop.extent for loop in border).value
-        inner_terms = self.text(self.inner.extent)
+        inner_terms = self.text(access.terms if access.product.integer else self.inner.extent)
         block = max(1, schedule.mc // schedule.mr) if schedule.mc else 0    # tiles of rows
         # from the first term to the last, of the kernel where that is farthest: backwards, where a is read so
         lowest, highest = (access.border[-1].a * (access.border[-1].extent - 1)).range() if padded else (0, 0)

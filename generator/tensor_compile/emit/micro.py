@@ -109,16 +109,17 @@ def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
 
 
 def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->terms", taps: str = "m->taps",
-              apart: int = 0) -> str:
+              apart: int = 0, start: str = "") -> str:
     """The sums in registers, of what `m` describes. more: they may go on from sums in memory. terms, taps: how many,
-    where that is known; apart: elements from one row to the next, where that is."""
+    where that is known; apart: elements from one row to the next, where that is. start: the address of what the sums
+    start from, a number a column; "": zeros."""
     rows, regs = _rows(micro), _registers(micro, isa)
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
     if kind.sorts or kind.tall(micro.rows):
         return _by_registers(micro, isa, kind, terms, apart)
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
-        "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
+        "start": start, "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
         "unrolls": not kind.product.integer and isa.lanes >= UNROLLED and len(rows) > 1,
         "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,

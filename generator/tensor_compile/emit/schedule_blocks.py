@@ -190,9 +190,19 @@ def remembers(schedule: Schedule) -> bool:
     return schedule.packed_b and not schedule.blocked or copies_rows_once(schedule)
 
 
+def words_in_place(access: Access, schedule: Schedule) -> bool:
+    """Rows of bytes lie in memory as they are multiplied, word by word, and need no copy."""
+    kind, (*outer, inner) = form(schedule.dtype, schedule.isa), access.inside
+    return access.product.group == 4 and kind.halves == 1 and kind.isa.lanes > 1 \
+        and not (kind.tiles or kind.starts or access.bounds or outer) and inner.a == 1 \
+        and access.elements.is_const and access.elements.value % access.product.group == 0
+
+
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why micro-kernels cannot be called so; None where they can."""
-    if access.product.integer and (not schedule.packed_a or schedule.packed_b or schedule.epilogue == "registers"):
+    if access.product.integer and (schedule.packed_b or schedule.epilogue == "registers"):
+        return "sums of integers end in memory, of columns that are in panels"
+    if access.product.integer and not schedule.packed_a and (schedule.kc or not words_in_place(access, schedule)):
         return "rows of integers are copied"
     kind = form(schedule.dtype, schedule.isa)
     if (kind.tiles or kind.sorts or kind.tall(schedule.mr)) and schedule.kc:
