@@ -16,7 +16,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import causal, convolution, dim, heads, matmul, padded, predicated, sums, typed, window
+from cases import causal, convolution, dim, heads, matmul, padded, predicated, quantized, sums, typed, window
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -47,6 +47,7 @@ def integers(arch: str, panel: int) -> list[tuple[str, object, list[dict]]]:
         product = products.integers(a, b, arch)[0]
         name = f"{a} x {b}"
         out += [(f"{name} 37x70x19", typed(37, 70, 19, product, panel), [{}]),
+                (f"{name} 21x70x24", typed(21, 70, 24, product, panel), [{}]),
                 (f"{name} dynamic", typed(sym(m), 33, sym(k), product, panel), [{m: 1, k: 1}, {m: 9, k: 70}]),
                 (f"{name} 3x3", window(5, 6, 20, product, panel=panel), [{}]),
                 (f"{name} 3x3 stride 2, planar, filled", window(3, 8, 17, product, 2, 1, True, panel, 0x7d), [{}])]
@@ -135,7 +136,7 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
     for i, tile in enumerate(table.candidates(isa)):
         forms = list(enumerate(schedules(tile, target)))
         known, apart = [*kernels(target.panel), *halves(target.panel)], 9
-        if tile.dtype == "i32":   # rows of integers are copied
+        if tile.dtype == "i32":   # rows of integers are copied, but for those below
             forms = [f for f in forms if f[1].packed_a and not f[1].packed_b]
             known, apart = integers(target.arch, target.panel), 18
         for j, candidate in forms if everything or len(forms) < 3 else forms[i % 3::3]:
@@ -147,6 +148,16 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             for (name, kernel, sizes), form in chosen:
                 out += [Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
                              (form,), form) for size in sizes]
+        if tile.dtype == "i32" and instruction_set(isa).lanes > 1:   # rows where they lie; results of 8 bits
+            product = products.integers(*(("u8", "i8") if target.arch == "x86_64" else ("i8", "i8")), target.arch)[0]
+            plain = replace(schedules(tile, target)[2], dtype=product.name)
+            for columns in (2 * tile.columns, tile.columns + 24, tile.columns + 16)[0 if everything else i % 3:]:
+                bytes_of = quantized(3 * tile.rows + 1, columns, 24, product, ("i8", "u8")[i % 2], (0, 3)[i // 2 % 2],
+                                     target.panel)
+                forms = (plain, replace(plain, mc=2 * tile.rows), replace(plain, mc=2 * tile.rows, nc=2 * tile.columns,
+                                                                          packed_a=True))
+                out += [Case(f"{columns} columns of bytes", bytes_of, {}, (form,), form) for form in forms
+                        if table.refusal(bytes_of, form) is None]
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))

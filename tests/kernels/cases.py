@@ -3,6 +3,7 @@
 and of dynamic sizes; convolution of every padding, stride, dilation and grouping."""
 from __future__ import annotations
 
+import struct
 from dataclasses import replace
 
 from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel, Store
@@ -160,6 +161,18 @@ def typed(m: Size, n: Size, k: Size, product: Product, panel: int = 16) -> Contr
     """out[m, n] = bias[n] + a[m, k] * (b[k, n] - zero), of any dtypes; of integers, b lies in panels by groups."""
     kernel = matmul(m, n, k, panel)
     return _retyped(kernel, product, wrap(n), wrap(k), panel)
+
+
+def quantized(m: Size, n: Size, k: Size, product: Product, dtype: str, zero: int, panel: int = 16) -> ContractionKernel:
+    """The same, scaled, rounded and moved by `zero` to a dtype of 8 bits."""
+    kernel = typed(m, n, k, product, panel)
+    (store,) = kernel.stores
+    scaled = Apply("mul", "f32", (Apply("cast", "f32", (store.value,)), Const("f32", 0x3c23d70a)))    # 0.01
+    (bits,) = struct.unpack("<I", struct.pack("<f", zero))
+    moved = Apply("add", "f32", (Apply("round", "f32", (scaled,)), Const("f32", bits))) if zero else \
+        Apply("round", "f32", (scaled,))
+    params = tuple(replace(p, dtype=dtype) if p.name == store.buffer else p for p in kernel.params)
+    return replace(kernel, stores=(replace(store, value=Apply("cast", dtype, (moved,))),), params=params)
 
 
 def window(c: int, h: Size, o: int, product: Product, stride: int = 1, pad: int = 1, planar: bool = False,

@@ -318,12 +318,13 @@ class StepsWriter:
     def step_work(self, step: int, kernel: Kernel) -> str:
         """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set.
         One thread does not ask for the set: it cuts no pieces, and a frame of the lean runtime has no function."""
-        copies = [s for s in _schedules(kernel) if copies_rows_once(s)]
+        integers = [s for s in _schedules(kernel) if form(s.dtype, s.isa).product.integer]
+        copies = [s for s in integers if copies_rows_once(s)]
         if step in self.ahead and copies:    # by groups of columns
             groups = self.ahead[step].panels // max(1, max(s.nr for s in copies) // PANEL)
             return f"tc_stream_work({self.function.c(groups)}, threads)"
         work = self.work(step, kernel_work(kernel))
-        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if copies else [1]
+        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if integers else [1]
         if max(least) == 1:
             return work
         if min(least) == max(least):
@@ -377,10 +378,12 @@ def _parts(kernel: Kernel) -> tuple[ContractionKernel, ...]:
 
 
 def _least(kernel: Kernel, isa: str) -> int:
-    """How often TC_PIECE_WORK a piece is worth at least, where the kernel copies rows of integers: as much as takes
-    so long, and as copying the rows of a tile, which another thread that takes the piece does again."""
-    return max((max(round(form(s.dtype, isa).speed), -(-copying(Access.of(part), s) // PIECE_WORK))
-                for part in _parts(kernel) for s in part.schedules if s.isa == isa and copies_rows_once(s)), default=1)
+    """How often TC_PIECE_WORK a piece of a product of integers is worth at least: as much as takes so long, and where
+    the kernel copies rows as much as copying those of a tile, which another thread that takes the piece does again."""
+    return max((max(1, round(form(s.dtype, isa).speed),
+                    -(-copying(Access.of(part), s) // PIECE_WORK) if copies_rows_once(s) else 0)
+                for part in _parts(kernel) for s in part.schedules
+                if s.isa == isa and form(s.dtype, isa).product.integer), default=1)
 
 
 def _few_rows_in_place(kernel: Kernel) -> bool:
