@@ -44,6 +44,7 @@ APART = 3             # cycles a line of results whose neighbours are stored lon
 PAIR = 32             # columns of two lines of results: a processor fetches them together
 PARTED = 1.02         # such groups of vectors of a line take longer, whatever they hold
 LONE = 4              # cycles a line of results, or of columns that are copied, where groups part such pairs
+SHARED = 4            # cycles a line of results of bytes that lies in two groups of columns
 
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
@@ -243,20 +244,22 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)
     handed = access.product.integer and any(p.kind == "tile" for p in kernel.params)
+    bytes_of = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
 
     def cost(schedule: Schedule) -> float:
         more = OWN_CODE if schedule.epilogue == "registers" else 1.0
         more = CUT_TAPS if schedule_blocks.cuts_taps(access, schedule) else more
-        return more * cycles(access, schedule, target, parts, handed)
+        return more * cycles(access, schedule, target, parts, handed, bytes_of)
 
     return sorted(legal(kernel, isa, target), key=cost)
 
 
-def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, handed: bool = False) -> float:
+def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, handed: bool = False,
+           bytes_of: bool = False) -> float:
     """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
     number of rows the mean, of ratios, of the time at several numbers; the largest alone where they are handed on by a
-    loop over blocks of rows, all but the last of which have as many."""
-    model = _Model(access, schedule, target, parts)
+    loop over blocks of rows, all but the last of which have as many. bytes_of: results are of 8 bits."""
+    model = _Model(access, schedule, target, parts, 1 if bytes_of else 4)
     if access.rows.is_const:
         return model.cycles(max(1, access.rows.value))
     most, (least, _) = size(access.rows), access.rows.range()
@@ -272,8 +275,9 @@ def _beside(compute: float, stream: float) -> float:
 class _Model:
     """Cycles of one thread: multiply-adds, what they wait for, copies, and what tiles begin and end with."""
 
-    def __init__(self, access: Access, schedule: Schedule, target: Target, parts: int):
+    def __init__(self, access: Access, schedule: Schedule, target: Target, parts: int, result: int):
         self.access, self.schedule, self.target, self.parts = access, schedule, target, parts
+        self.result = result    # bytes of an element
         self.isa = instruction_set(schedule.isa)
         self.form = form(schedule.dtype, schedule.isa)
         self.tiles = tiles(access, schedule)
@@ -400,10 +404,12 @@ class _Model:
 
     def stores(self, m: int) -> float:
         """Rows that are stored in several groups of columns, of so many rows each that they left the cache between, or
-        in groups that end between two lines of a pair."""
+        in groups that end between two lines of a pair, or of bytes within a line: of a team, two threads write it."""
         rows, several = min(m, self.schedule.mc or m), self.n > self.schedule.nr
         apart = several and rows * _result_row(self.access) > self.target.l2 // 2
-        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL
+        line = self.target.line
+        shared = several and self.result == 1 and line and not self.n % line and self.schedule.nr % line
+        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + (SHARED * m * self.n / line if shared else 0)
 
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
