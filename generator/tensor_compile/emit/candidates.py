@@ -398,6 +398,8 @@ class _Model:
         if schedule.packed_a:
             neighbours = access.inside[-1].a == 1
             times = 1 if access.product.integer and not schedule.kc else -(-self.n // max(schedule.nc, schedule.nr))
+            if schedule_blocks.tiles_in_place(access, schedule):
+                m %= schedule.mr
             short = 8 / max(8, min(64, size(access.inside[-1].extent)))
             total += times * self.k * m * (0.5 + short if neighbours else 1.5)
         return total
@@ -409,7 +411,8 @@ class _Model:
         apart = several and rows * _result_row(self.access) > self.target.l2 // 2
         line = self.target.line
         shared = several and self.result == 1 and line and not self.n % line and self.schedule.nr % line
-        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + (SHARED * m * self.n / line if shared else 0)
+        lines = m * self.n / line if shared else 0.0
+        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + SHARED * lines
 
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)

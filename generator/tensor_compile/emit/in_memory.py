@@ -29,7 +29,7 @@ from .micro import FETCHING, Micro, sums_text
 from .quantized import MOST_FACTOR
 from .template import expand_file
 from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_terms, remembers, skips_padding, \
-    steps
+    steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, place
@@ -176,6 +176,7 @@ class _Emitter:
             "wide": "".join(f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
             "any_wide": bool(wide),
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
+            "lies": self.lies,
             "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
             "by_panels": by_panels(access, schedule),
             "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
@@ -271,6 +272,17 @@ class _Emitter:
             "fetch_fields": ", .fetch = fetched, .fetch_step = step" if fetches else "",
             "fetch_arguments": "" if not fetches else ", second + fetch_from, fetch_step" if self.rows_lie_evenly else
             ", next, step"}
+
+    @property
+    def lies(self) -> bool:
+        """Full tiles of rows are read where they lie."""
+        return tiles_in_place(self.access, self.schedule) and self.blocks.rows_first
+
+    @property
+    def row_words(self) -> int:
+        """From a row to the next one."""
+        assert self.access.a_row is not None
+        return self.access.a_row.value // self.access.product.group
 
     @property
     def rows_lie_evenly(self) -> bool:
@@ -454,7 +466,9 @@ class _Emitter:
             "tile_room": self.blocks.tile_room, "tile_sums": self.blocks.tile_sums,
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
             "kc": self.blocks.terms,
-            "block_a_step": str(self.blocks.row_room) if self.blocks.form.tiles else
+            "first_row": self.row("0"),
+            "block_a_step": (f"lies ? {self.row_words} : " if self.lies else "") + str(self.blocks.row_room)
+            if self.blocks.form.tiles else
             "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
             "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}

@@ -192,10 +192,22 @@ def remembers(schedule: Schedule) -> bool:
 
 def words_in_place(access: Access, schedule: Schedule) -> bool:
     """Rows of bytes lie in memory as they are multiplied, word by word, and need no copy."""
-    kind, (*outer, inner) = form(schedule.dtype, schedule.isa), access.inside
-    return access.product.group == 4 and kind.halves == 1 and kind.isa.lanes > 1 \
-        and not (kind.tiles or kind.starts or access.bounds or outer) and inner.a == 1 \
-        and access.elements.is_const and access.elements.value % access.product.group == 0
+    kind = form(schedule.dtype, schedule.isa)
+    return kind.halves == 1 and kind.isa.lanes > 1 and not kind.tiles and _side_by_side(access, schedule, 1)
+
+
+def tiles_in_place(access: Access, schedule: Schedule) -> bool:
+    """The same of tiles: all but the last, fewer rows than a tile's, need no copy."""
+    stride = access.a_row if access.row_stride_known else None
+    return form(schedule.dtype, schedule.isa).tiles and _side_by_side(access, schedule, TILE) \
+        and stride is not None and stride.value % access.product.group == 0
+
+
+def _side_by_side(access: Access, schedule: Schedule, words: int) -> bool:
+    """All terms of a row are bytes one behind the other, as they are multiplied: a number of times so many words."""
+    (*outer, inner), terms = access.inside, access.elements
+    return access.product.group == 4 and not (form(schedule.dtype, schedule.isa).starts or access.bounds or outer) \
+        and inner.a == 1 and terms.is_const and terms.value > 0 and terms.value % (4 * words) == 0
 
 
 def refusal(access: Access, schedule: Schedule) -> str | None:

@@ -15,7 +15,7 @@ from ..records import dataclass
 from .access import Access
 from .candidate_table import PANEL
 from .product_forms import form
-from .schedule_blocks import Blocks, blocks
+from .schedule_blocks import Blocks, blocks, tiles_in_place
 from .schedule_tiles import by_panels
 from .template import expand_file
 
@@ -163,7 +163,7 @@ def team_split(access: Access, schedule: Schedule) -> TeamSplit | None:
     tiles, height, few = full + (rest > 0 and not wide), schedule.mr + ROW, rest + ROW
     if not tiles or tiles * groups > MOST_ITEMS * max(TEAMS):
         return None
-    copied = (SORTED if plan.form.sorts else COPIED) if first else 0
+    copied = (SORTED if plan.form.sorts else COPIED) if first and not tiles_in_place(access, schedule) else 0
     whole = Split(tiles, groups, _block(plan, tiles), most_groups(schedule) if first else 0, height,
                   few if rest and not wide else height, schedule.nr + COLUMN, last + COLUMN,
                   -(-columns.value // wide) if wide else 0, few * (wide + COLUMN), copied)
@@ -182,6 +182,8 @@ def team_split(access: Access, schedule: Schedule) -> TeamSplit | None:
 
 def copying(access: Access, schedule: Schedule) -> int:
     """Operations that take about as long as copying the rows of a tile with all their terms."""
+    if tiles_in_place(access, schedule):
+        return 0
     columns = SORTED if form(schedule.dtype, schedule.isa).sorts else COPIED
     return 2 * access.elements.value * schedule.mr * columns
 
