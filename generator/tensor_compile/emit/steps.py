@@ -17,6 +17,7 @@ from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window
 from ..symbolic import Expr
 from .access import Access
+from .byte_windows import byte_window, multiplies_words
 from .cwriter import string
 from .memory import Memory, buffer_bytes, closes_checks, is_check
 from .product_forms import form
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 PIECEWISE = (ContractionKernel, GroupedContractionKernel, LoopNestKernel)
 MOST_WORK = (1 << 62) - 1
 PIECE_WORK = 1 << 17    # TC_PIECE_WORK of driver.h
+WINDOW_PIECE = 16       # of these a piece of windows of bytes is worth at least
 
 
 class StepsWriter:
@@ -324,7 +326,8 @@ class StepsWriter:
             groups = self.ahead[step].panels // max(1, max(s.nr for s in copies) // PANEL)
             return f"tc_stream_work({self.function.c(groups)}, threads)"
         work = self.work(step, kernel_work(kernel))
-        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if integers else [1]
+        bytes_of = integers or isinstance(kernel, LoopNestKernel) and byte_window(kernel) is not None
+        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if bytes_of else [1]
         if max(least) == 1:
             return work
         if min(least) == max(least):
@@ -379,7 +382,10 @@ def _parts(kernel: Kernel) -> tuple[ContractionKernel, ...]:
 
 def _least(kernel: Kernel, isa: str) -> int:
     """How often TC_PIECE_WORK a piece of a product of integers is worth at least: as much as takes so long, and where
-    the kernel copies rows as much as copying those of a tile, which another thread that takes the piece does again."""
+    the kernel copies rows as much as copying those of a tile, which another thread that takes the piece does again.
+    Of windows of bytes each piece prepares their weights."""
+    if isinstance(kernel, LoopNestKernel):
+        return WINDOW_PIECE if multiplies_words(isa) else 1
     return max((max(1, round(form(s.dtype, isa).speed),
                     -(-copying(Access.of(part), s) // PIECE_WORK) if copies_rows_once(s) else 0)
                 for part in _parts(kernel) for s in part.schedules
