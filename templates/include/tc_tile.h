@@ -17,7 +17,7 @@
 #include "tc_micro.h"
 #include "tc_scalar.h"
 
-/* Forgets what the compiler knows of the number x. */
+/* Forgets what the compiler knows of the number x; of the vector x, on x86-64. */
 #define TC_UNKNOWN(x) __asm__("" : "+r"(x))
 #define TC_UNKNOWN_VECTOR(x) __asm__("" : "+v"(x))
 

@@ -42,8 +42,8 @@ STREAMS = 4           # panels side by side that the processor fetches ahead for
 STREAM = 0.012        # of the time of panels from memory, for each panel beyond
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
 PAIR = 32             # columns of two lines of results: a processor fetches them together
-PARTED = 1.02         # such groups of vectors of a line take longer, whatever they hold
-LONE = 4              # cycles a line of results, or of columns that are copied, where groups part such pairs
+LONE = 4              # cycles a line of results, or of columns that are copied, where groups of columns part such pairs
+PARTED = 1.02         # how much longer all takes there, where a vector is a line
 SHARED = 4            # cycles a line of results of bytes that lies in two groups of columns
 
 
@@ -244,22 +244,22 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)
     handed = access.product.integer and any(p.kind == "tile" for p in kernel.params)
-    bytes_of = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
+    narrow = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
 
     def cost(schedule: Schedule) -> float:
         more = OWN_CODE if schedule.epilogue == "registers" else 1.0
         more = CUT_TAPS if schedule_blocks.cuts_taps(access, schedule) else more
-        return more * cycles(access, schedule, target, parts, handed, bytes_of)
+        return more * cycles(access, schedule, target, parts, handed, narrow)
 
     return sorted(legal(kernel, isa, target), key=cost)
 
 
 def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, handed: bool = False,
-           bytes_of: bool = False) -> float:
+           narrow: bool = False) -> float:
     """Modelled time of the kernel with one thread, and a tenth of what a team loses by an uneven split. For a dynamic
     number of rows the mean, of ratios, of the time at several numbers; the largest alone where they are handed on by a
-    loop over blocks of rows, all but the last of which have as many. bytes_of: results are of 8 bits."""
-    model = _Model(access, schedule, target, parts, 1 if bytes_of else 4)
+    loop over blocks of rows, all but the last of which have as many. narrow: results are of 8 bits."""
+    model = _Model(access, schedule, target, parts, 1 if narrow else 4)
     if access.rows.is_const:
         return model.cycles(max(1, access.rows.value))
     most, (least, _) = size(access.rows), access.rows.range()
@@ -277,7 +277,7 @@ class _Model:
 
     def __init__(self, access: Access, schedule: Schedule, target: Target, parts: int, result: int):
         self.access, self.schedule, self.target, self.parts = access, schedule, target, parts
-        self.result = result    # bytes of an element
+        self.result = result    # bytes of one of a point
         self.isa = instruction_set(schedule.isa)
         self.form = form(schedule.dtype, schedule.isa)
         self.tiles = tiles(access, schedule)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """A part of a contraction over micro-kernels of the library (templates/contraction/): a thin driver (memory.c.in), the
 epilogue on accumulators that the micro-kernels left in memory (store.c.in), and the walk over the results, in blocks or
-tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own (in_registers.py). How large blocks are is in
-schedule_blocks.py.
+tile by tile (blocks.c.in, taps.c.in). Full tiles may be the kernel's own: of floats (in_registers.py), and of bytes
+that are rounded in registers (tile_bytes.c.in). How large blocks are is in schedule_blocks.py.
 
 Items are batches x column groups x row tiles, columns outermost. Where the schedule takes blocks of rows and no others,
 these are outermost. Rows that are copied with all their terms are walked in bands of columns, tile by tile. A thread
@@ -40,6 +40,7 @@ RUN = 48          # rows of tiles that wait to be stored column by column, where
 # how many rows of so many vectors of bytes are stored at a time, and the function that does
 JOINED = {("AVX2", 1): (2, "rows"), ("AVX512", 1): (4, "quarters"), ("AVX512", 2): (2, "halves")}
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -103,9 +104,14 @@ class _Emitter:
     def row(self, r: str) -> str:
         """Where row r of the tile begins in a."""
         if self.access.row_stride_known:
-            stride = self.access.a_row.value if self.access.a_row is not None else 0
-            return f"t->a[0] + {r} * {stride}"
+            return f"t->a[0] + {r} * {self.row_stride}"
         return f"t->a[{r}]"
+
+    @property
+    def row_stride(self) -> int:
+        """Elements from a row to the next one, where that is known."""
+        assert self.access.a_row is not None
+        return self.access.a_row.value
 
     def second_offset(self, column: str) -> str:
         return self.text(self.access.b_offset, {self.access.column: column} | batch_names(self.kernel, "t->"))
@@ -251,8 +257,9 @@ class _Emitter:
             self.blocks.form.tiles or self.blocks.waits or schedule.compact or steps(self.access, schedule))
 
     def straightness(self, four: Four | None) -> dict[str, object]:
-        """Whether the function of a full tile is called with the tile's first row alone, of copied rows whose distance
-        it knows; and whether the places of a block's tiles are kept, for all groups of columns."""
+        """Whether the function of a full tile is called with the tile's first row alone, as it knows the distance of
+        rows, copied ones or where they lie; and whether the places of a block's tiles are kept, for all groups of
+        columns."""
         kind, plan = self.blocks.form, self.blocks
         ends, columns, width = self.ends_in_registers(four), self.access.columns, self.schedule.nr
         straight = ends and (self.rows_lie_evenly or
@@ -279,10 +286,10 @@ class _Emitter:
         return tiles_in_place(self.access, self.schedule) and self.blocks.rows_first
 
     @property
-    def row_words(self) -> int:
-        """From a row to the next one."""
-        assert self.access.a_row is not None
-        return self.access.a_row.value // self.access.product.group
+    def rows_apart(self) -> str:
+        """Words from a row of a tile of sums to the next one."""
+        copied = str(self.blocks.row_room)
+        return f"lies ? {self.row_stride // self.access.product.group} : {copied}" if self.lies else copied
 
     @property
     def rows_lie_evenly(self) -> bool:
@@ -291,8 +298,8 @@ class _Emitter:
 
     @property
     def started(self) -> tuple[str, Four] | None:
-        """The bias that the sums of a full tile start from, as C text, and what is stored of such sums: where all of its
-        columns exist, and they are words of the micro-kernels' own."""
+        """The bias that the sums of a full tile start from, as C text, and what is stored of such sums: where all of
+        its columns exist, and they are words of the micro-kernels' own."""
         kind, found = self.blocks.form, bias_of(self.kernel)
         if found is None or kind.tiles or kind.sorts or kind.starts or kind.tall(self.schedule.mr):
             return None
@@ -326,13 +333,13 @@ class _Emitter:
         unknown, start = self.isa.lanes == 16, self.started[0] if self.started else ""
         # rows of few columns are stored several at a time
         several, store = JOINED.get((self.isa.vectors, full), (1, ""))
-        alone = schedule.mr // several * several if store else 0    # the first row that is stored by itself
+        together = schedule.mr // several * several if store else 0    # rows that are
         joined = [{"name": store, "places": ", ".join(f"{self.own}at(q, d, t, {r}, j)" for r in rows),
                    "values": ", ".join(value(r, v) for r in rows for v in range(full))}
-                  for rows in (range(first, first + several) for first in range(0, alone, several))]
+                  for rows in (range(first, first + several) for first in range(0, together, several))]
         pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
                    "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
-                  for r in range(alone, schedule.mr) for first in range(0, full, 4)]
+                  for r in range(together, schedule.mr) for first in range(0, full, 4)]
         ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
                 for r in range(schedule.mr)] if rest else []
         return expand_file("contraction/tile_bytes.c.in", {
@@ -352,8 +359,7 @@ class _Emitter:
     def row_of(self, r: int) -> str:
         """Row r of a tile, from its first one."""
         if self.rows_lie_evenly:
-            stride = self.access.a_row.value if self.access.a_row is not None else 0
-            return f"(const {self.blocks.form.row_c} *)((const uint8_t *)row + {r * stride})"
+            return f"(const {self.blocks.form.row_c} *)((const uint8_t *)row + {r * self.row_stride})"
         return f"row + {r * self.blocks.row_room}"
 
     @property
@@ -467,8 +473,7 @@ class _Emitter:
             "block_groups": self.blocks.groups, "waits": self.blocks.waits, "block_tiles": self.blocks.rows,
             "kc": self.blocks.terms,
             "first_row": self.row("0"),
-            "block_a_step": (f"lies ? {self.row_words} : " if self.lies else "") + str(self.blocks.row_room)
-            if self.blocks.form.tiles else
+            "block_a_step": self.rows_apart if self.blocks.form.tiles else
             "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
             "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}

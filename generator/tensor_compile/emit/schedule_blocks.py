@@ -197,14 +197,15 @@ def words_in_place(access: Access, schedule: Schedule) -> bool:
 
 
 def tiles_in_place(access: Access, schedule: Schedule) -> bool:
-    """The same of tiles: all but the last, fewer rows than a tile's, need no copy."""
+    """The same of tiles of AMX: full ones need no copy. One of fewer rows does, as all of its rows are read."""
     stride = access.a_row if access.row_stride_known else None
     return form(schedule.dtype, schedule.isa).tiles and _side_by_side(access, schedule, TILE) \
         and stride is not None and stride.value % access.product.group == 0
 
 
 def _side_by_side(access: Access, schedule: Schedule, words: int) -> bool:
-    """All terms of a row are bytes one behind the other, as they are multiplied: a number of times so many words."""
+    """The terms of a row are bytes one behind the other, as they are multiplied; they fill so many words, or several
+    times as many."""
     (*outer, inner), terms = access.inside, access.elements
     return access.product.group == 4 and not (form(schedule.dtype, schedule.isa).starts or access.bounds or outer) \
         and inner.a == 1 and terms.is_const and terms.value > 0 and terms.value % (4 * words) == 0

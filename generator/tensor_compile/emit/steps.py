@@ -326,8 +326,9 @@ class StepsWriter:
             groups = self.ahead[step].panels // max(1, max(s.nr for s in copies) // PANEL)
             return f"tc_stream_work({self.function.c(groups)}, threads)"
         work = self.work(step, kernel_work(kernel))
-        bytes_of = integers or isinstance(kernel, LoopNestKernel) and byte_window(kernel) is not None
-        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] if bytes_of else [1]
+        window = isinstance(kernel, LoopNestKernel) and byte_window(kernel) is not None
+        least = [_least(kernel, made) for _, made in isas_of(kernel, self.function.target)] \
+            if integers or window else [1]
         if max(least) == 1:
             return work
         if min(least) == max(least):
