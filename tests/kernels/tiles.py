@@ -38,7 +38,7 @@ def kernels() -> list[tuple[str, object, list[dict]]]:
                                for a, b in (("i8", "i8"), ("u8", "i8"), ("u8", "u8")))
     return [("i8 x i8 37x70x75", typed(37, 70, 75, signed), [{}]),
             ("i8 x i8 3x3, filled", window(9, 6, 40, signed, fill=0x7d), [{}]),
-            ("u8 x i8 64x64x128", typed(64, 64, 128, mixed), [{}]),
+            ("u8 x i8 83x64x128, full tiles where they lie", typed(83, 64, 128, mixed), [{}]),
             ("u8 x i8 33x66x270, ordered", typed(33, 66, 270, replace(mixed, ordered=True)), [{}]),
             ("i8 x i8 49x66x75, ordered", typed(49, 66, 75, replace(signed, ordered=True)), [{}]),
             ("u8 x u8 dynamic rows", typed(sym(m), 33, 190, unsigned), [{m: 16}, {m: 51}])]

@@ -53,4 +53,36 @@ with tempfile.TemporaryDirectory() as name:
             note(f"{len(loops)} loops\n" + "\n".join(stored[:4]) + built.stdout + built.stderr)
     else:
         skip("loops over sorted words", "no objdump")
+
+# Rows of unsigned bytes that are read where they lie: at any byte and further apart than they are long; of a part of an
+# image, whose lines lie further apart; windows that share columns; of batches, with a residual.
+LYING = {"cut": ("2, 5, 7, 72", "tc_slice(x, 3, 3, 67)", 64, 48, 1), "part": (
+    "1, 9, 9, 64", "tc_slice(tc_slice(x, 1, 1, 9), 2, 1, 9)", 64, 100, 1), "wide": ("1, 8, 9, 64", "x", 64, 32, 3),
+    "batch": ("n, 5, 7, 128", "tc_maximum(x, tc_flip(x, 3))", 128, 128, 1)}
+with tempfile.TemporaryDirectory() as name:
+    folder, tensors = Path(name), {}
+    text = "#include <tensor_compile/model.h>\nTC_MODEL(m)\n{\n    tc_dim n = tc_dynamic(g, \"n\", 1, 3);\n" \
+        "    tc_weights(g, \"w.safetensors\");\n"
+    for case, (shape, rows, c, n, k) in LYING.items():
+        tensors |= {f"w_{case}": ("I8", [n, c, 1, k], [rng.randrange(-30, 30) for _ in range(n * c * k)]),
+                    f"s_{case}": ("F32", [n], [4e-3 * (j % 5 - 1) for j in range(n)]),
+                    f"b_{case}": ("I32", [n], [rng.randrange(-9999, 9999) for _ in range(n)])}
+        text += f"""    {{
+        tc_tensor x = tc_input(g, "x_{case}", TC_U8, {shape}), rows = tc_permute({rows}, 0, 3, 1, 2);
+        tc_tensor y = tc_quantized_conv(.x = {{rows, 0.5f, 0}}, .w = tc_weight(g, "w_{case}"),
+                                        .w_scale = tc_weight(g, "s_{case}"), .bias = tc_weight(g, "b_{case}"),
+                                        .scale = 0.5f, .zero = 3, .floats = true);
+"""
+        if case == "batch":
+            text += """        tc_tensor r = tc_permute(x, 0, 3, 1, 2);
+        r = tc_max_pool2d(r, .kernel = {3, 3}, .padding = {1, 1}, .stride = {1, 1});
+        y = tc_quantized_add(.a = {y, 0.5f, 3}, .b = {r, 0.3f, 4}, .scale = 0.6f, .zero = 5, .floats = true);
+        y = tc_max_pool2d(y, .kernel = {3, 3}, .padding = {1, 1}, .stride = {1, 1});
+"""
+        text += f"        tc_output(g, \"y_{case}\", tc_permute(y, 0, 2, 3, 1));\n    }}\n"
+    (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
+    st.write(folder / "w.safetensors", tensors)
+    for sets, threads in (("avx2,avx_vnni", 1), ("avx512_vnni,avx512_amx", 1), ("avx512_vnni,avx512_amx", 3)):
+        bits(f"{sets}, {threads} threads: rows where they lie have the bits of the interpreter", folder / "m.c",
+             "--isa", sets, "--threads", threads, "--cflags=-O1")
 done()
