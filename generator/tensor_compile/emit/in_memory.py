@@ -12,6 +12,7 @@ terms are walked as the schedule says. Partial sums wait in the thread's scratch
 from __future__ import annotations
 
 from dataclasses import field, replace
+from functools import cached_property
 
 from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.contraction_schedule import Schedule
@@ -58,7 +59,7 @@ def emit_part(kernel: ContractionKernel, schedule: Schedule, own: str) -> tuple[
     return emitter.part(), frozenset(emitter.micros)
 
 
-@dataclass(slots=True)
+@dataclass()
 class _Emitter:
     kernel: ContractionKernel
     schedule: Schedule
@@ -296,7 +297,7 @@ class _Emitter:
         """The rows of integers of a tile are multiplied where they lie, at known distances."""
         return self.access.product.integer and not self.schedule.packed_a and self.access.row_stride_known
 
-    @property
+    @cached_property
     def started(self) -> tuple[str, Four] | None:
         """The bias that the sums of a full tile start from, as C text, and what is stored of such sums: where all of
         its columns exist, and they are words of the micro-kernels' own."""
