@@ -274,17 +274,17 @@ static void run_thread(void *argument, tc_index thread, tc_index threads)
     tc_fpenv_leave(saved);
 }
 
-/* The largest team whose threads take pieces of each other's parts. */
-enum { MOST_PARTS = 64 };
+/* The largest team whose threads look at each other. */
+enum { MOST_MEMBERS = 64 };
 
-/* On a stack of its own: calls on one thread have no use for the parts. */
+/* On a stack of its own: calls on one thread have no use for members. */
 __attribute__((noinline)) static void run_team(tc_frame *frame, tc_index threads)
 {
-    tc_part parts[MOST_PARTS];
-    if (threads <= MOST_PARTS) {
+    tc_member members[MOST_MEMBERS];
+    if (threads <= MOST_MEMBERS) {
         for (tc_index i = 0; i < threads; ++i)
-            parts[i].left = 0;
-        frame->parts = parts;
+            members[i].left = members[i].arrived = 0;
+        frame->members = members;
     }
     frame->context->team.run(frame->context->team.user, threads, run_thread, frame);
 }

@@ -22,29 +22,29 @@ static void pause_cpu(void)
 }
 #endif
 
-void tc_wait(tc_frame *frame, unsigned phase)
+void tc_wait(tc_frame *frame, tc_arrival *arrival)
 {
 #if TC_TEAMS
-    for (unsigned count = 0; tc_waits(frame, phase); ++count) {
+    for (unsigned count = 0; tc_waits(frame, arrival); ++count) {
         if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
             pause_cpu();
     }
 #else
-    (void)frame, (void)phase;
+    (void)frame, (void)arrival;
 #endif
 }
 
-void tc_barrier(tc_frame *frame, tc_index threads)
+void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
 {
 #if TC_TEAMS
-    unsigned phase;
-    if (threads > 1 && !tc_arrive(frame, threads, &phase))
-        tc_wait(frame, phase);
+    if (threads > 1) {
+        tc_arrival arrival = tc_arrive(frame, thread, threads);
+        tc_wait(frame, &arrival);
+    }
 #else
-    (void)frame;
-    (void)threads; /* one */
+    (void)frame, (void)thread, (void)threads; /* one */
 #endif
 }
 
@@ -52,11 +52,11 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
 {
     tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1};
 #if TC_TEAMS
-    const uint64_t fits = threads > 1 && frame->parts ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
+    const uint64_t fits = threads > 1 && frame->members ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
         return pieces;
     const unsigned each = fits < PIECES ? (unsigned)fits : PIECES;
-    unsigned *const own = &frame->parts[thread].left;
+    unsigned *const own = &frame->members[thread].left;
     pieces.frame = frame;
     pieces.count = threads * (tc_index)each;
     pieces.round = ((__atomic_load_n(own, __ATOMIC_RELAXED) >> 16) + 1) & 0xffff;
@@ -73,7 +73,7 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
 /* Takes a piece of a thread's part, its first or its last; -1 where none is left, or the thread is at another step. */
 static int take(const tc_pieces *pieces, tc_index of, int last)
 {
-    unsigned *const part = &pieces->frame->parts[of].left;
+    unsigned *const part = &pieces->frame->members[of].left;
     unsigned left = __atomic_load_n(part, __ATOMIC_RELAXED);
     for (;;) {
         const unsigned next = left & 0xff, end = left >> 8 & 0xff;
@@ -92,7 +92,7 @@ static tc_index slowest(const tc_pieces *pieces)
     unsigned most = 0;
     for (tc_index i = 1; i < pieces->threads; ++i) {
         const tc_index other = (pieces->thread + i) % pieces->threads;
-        const unsigned left = __atomic_load_n(&pieces->frame->parts[other].left, __ATOMIC_RELAXED);
+        const unsigned left = __atomic_load_n(&pieces->frame->members[other].left, __ATOMIC_RELAXED);
         const unsigned next = left & 0xff, end = left >> 8 & 0xff;
         if (left >> 16 == pieces->round && end > next && end - next > most) {
             most = end - next;
@@ -208,9 +208,9 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
     }
 }
 
-int tc_faulted(tc_frame *frame, int group, tc_index threads)
+int tc_faulted(tc_frame *frame, int group, tc_index thread, tc_index threads)
 {
-    tc_barrier(frame, threads);
+    tc_barrier(frame, thread, threads);
     /* A faster thread may be at a later check already; groups ascend, so all threads answer alike. */
     const int fault = __atomic_load_n(&frame->fault, __ATOMIC_ACQUIRE);
     return fault != 0 && fault <= group;

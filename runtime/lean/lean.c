@@ -132,14 +132,14 @@ int tc_pieces_next(tc_pieces *pieces)
     return first;
 }
 
-void tc_barrier(tc_frame *frame, tc_index threads)
+void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
 {
-    (void)frame, (void)threads;
+    (void)frame, (void)thread, (void)threads;
 }
 
-void tc_wait(tc_frame *frame, unsigned phase)
+void tc_wait(tc_frame *frame, tc_arrival *arrival)
 {
-    (void)frame, (void)phase;
+    (void)frame, (void)arrival;
 }
 
 void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc_dtype dtype, int64_t n, int64_t bound)
@@ -151,8 +151,8 @@ void tc_fault(tc_frame *frame, int group, const char *name, const void *data, tc
     }
 }
 
-int tc_faulted(tc_frame *frame, int group, tc_index threads)
+int tc_faulted(tc_frame *frame, int group, tc_index thread, tc_index threads)
 {
-    (void)threads;
+    (void)thread, (void)threads;
     return frame->fault != 0 && frame->fault <= group;
 }

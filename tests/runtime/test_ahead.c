@@ -16,8 +16,8 @@
 /* Pieces of a panel where a thread has few, of two and of four where it has more. */
 static void test_stream_pieces(void)
 {
-    static tc_part parts[16];
-    tc_frame frame = {.parts = parts};
+    static tc_member members[16];
+    tc_frame frame = {.members = members};
     const struct {
         tc_index panels, threads, pieces;
     } cases[] = {{96, 16, 48}, {36, 16, 32}, {15, 16, 16}, {3072, 16, 128}, {36, 4, 16}, {96, 4, 24}, {96, 1, 1}};
@@ -29,7 +29,7 @@ static void test_stream_pieces(void)
     }
 }
 
-enum { WAITING = 5, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
+enum { WAITING = 6, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
 
 /* Of a step of 60 panels, in two products, of which the first has two operands; the second's panels are larger. */
 static const tc_stream two_products[] = {{0, 48, 48, 1, 64, PANEL_BYTES, 0, PANEL_BYTES, 48 * PANEL_BYTES, 0},
@@ -150,11 +150,11 @@ static void wait_and_fetch(void *p, tc_index thread, tc_index threads)
         if ((step + thread) % 7 == 0)
             sched_yield();
         w->done[thread] = step;
-        tc_barrier_ahead(&w->frame, threads, &ahead);
+        tc_barrier_ahead(&w->frame, thread, threads, &ahead);
         if (thread == step % threads)
             for (tc_index i = 0; i < threads; ++i)
                 w->seen += w->done[i] == step;
-        tc_barrier_ahead(&w->frame, threads, &ahead);
+        tc_barrier_ahead(&w->frame, thread, threads, &ahead);
         if (step % 5 == 0)
             tc_ahead_then(&ahead, w->frame.weights, two_products, 3, FETCHED, thread, threads);
     }
@@ -163,13 +163,16 @@ static void wait_and_fetch(void *p, tc_index thread, tc_index threads)
 static void test_waiting(void)
 {
     static unsigned char weights[64 + 120 * PANEL_BYTES];
-    for (tc_index threads = 1; threads <= WAITING; threads += 2) {
+    for (int i = 0; i < 2 * WAITING; ++i) {
+        const tc_index threads = i / 2 + 1;
+        tc_member members[WAITING] = {0};
         tc_context context = {0};
-        waiting w = {.frame = {.context = &context, .weights = weights}};
+        waiting w = {.frame = {.context = &context, .weights = weights, .members = i % 2 ? members : NULL}};
         tc_pool *pool = tc_pool_create(threads);
         tc_context_use_pool(&context, pool);
         context.team.run(context.team.user, threads, wait_and_fetch, &w);
-        tc_ok(w.seen == WAITS * threads, "%d threads that fetch wait for each other", (int)threads);
+        tc_ok(w.seen == WAITS * threads, "%d threads that fetch wait for each other, by %s", (int)threads,
+              i % 2 ? "each other's lines" : "one counter");
         tc_pool_destroy(pool);
     }
 }

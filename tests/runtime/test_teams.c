@@ -348,7 +348,7 @@ enum { SHARERS = 7, SHARED_STEPS = 300, MOST_PIECES = 8 * SHARERS };
 
 typedef struct sharing {
     tc_frame frame;
-    tc_part parts[SHARERS];
+    tc_member members[SHARERS];
     int taken[SHARED_STEPS][MOST_PIECES];
     tc_index threads, counts[SHARED_STEPS];
 } sharing;
@@ -376,10 +376,10 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
 /* Each piece of each step is done once, whoever does it. */
 static void test_pieces(void)
 {
-    sharing *s = aligned_alloc(64, (sizeof *s + 63) / 64 * 64);
+    sharing *s = aligned_alloc(128, (sizeof *s + 127) / 128 * 128);
     for (tc_index threads = 1; threads <= SHARERS; threads += 2) {
         memset(s, 0, sizeof *s);
-        s->frame.parts = threads == 3 ? NULL : s->parts;
+        s->frame.members = threads == 3 ? NULL : s->members;
         tc_context context = {0};
         tc_pool *pool = tc_pool_create(threads);
         tc_context_use_pool(&context, pool);
@@ -391,7 +391,7 @@ static void test_pieces(void)
                 once &= s->taken[step][piece] == (piece < s->counts[step]);
         }
         tc_ok(once, "every piece is done once, %d threads", (int)threads);
-        tc_ok((shared > 100) == (threads > 1 && s->frame.parts != NULL), "%d steps are shared in pieces", shared);
+        tc_ok((shared > 100) == (threads > 1 && s->frame.members != NULL), "%d steps are shared in pieces", shared);
         tc_pool_destroy(pool);
     }
     free(s);

@@ -155,10 +155,10 @@ class StepsWriter:
     def barrier(self) -> None:
         if self.threads > 1 and (self.step or self.depth > 1):
             ahead = self.ahead and self.depth == 1
-            self.put("tc_barrier_ahead(f, threads, &ahead);" if ahead else "tc_barrier(f, threads);")
+            self.put("tc_barrier_ahead(f, thread, threads, &ahead);" if ahead else "tc_barrier(f, thread, threads);")
 
     def end_checks(self) -> None:
-        self.put(f"if (tc_faulted(f, {self.checks}, threads))", "    return;")
+        self.put(f"if (tc_faulted(f, {self.checks}, thread, threads))", "    return;")
 
     # -- regions ------------------------------------------------------------------------------------------------
     def loop(self, loop: Loop) -> None:
