@@ -14,6 +14,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 TOOL = ROOT / "generator" / "tensor-compile"
 CC = shlex.split(os.environ.get("CC", "cc"))
+POOL = [ROOT / "runtime" / "hosted" / name for name in ("places.c", "pool.c")]
 # runtime/meson.build
 CORE_FLAGS = ("-std=c11", "-Os", "-ffreestanding", "-ffunction-sections", "-fdata-sections",
               "-fno-asynchronous-unwind-tables", "-fPIC")
@@ -91,7 +92,7 @@ def program(model: str, written: Path, out: Path, cache: Path, arguments: Sequen
     tool(written, out, cache, arguments)
     objects = core(out.parent / "core")
     made, include = out / ("turns" if turns else "server"), ROOT / "runtime" / "include"
-    hosted = [str(ROOT / "runtime" / "hosted" / "pool.c")] if team else []
+    hosted = map(str, POOL) if team else []
     defines = ["-DBENCH_TEAM", "-pthread"] if team else ["-DBENCH_TEAM", "-DBENCH_TURNS", "-D_XOPEN_SOURCE=700"] if turns else []
     subprocess.run([*CC, *SERVER_FLAGS, f"-DFUNCTION={function or FUNCTIONS[model]}_function", f"-I{out}",
                     f"-I{include}", f"-I{HERE}", *defines,

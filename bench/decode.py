@@ -70,8 +70,7 @@ def program(folder: Path, cache: Path, past: int, arguments: Sequence[str], shap
     subprocess.run([*builds.CC, "-std=c11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror",
                     f"-DKV_HEADS={KV_HEADS}", f"-DHEAD={HEAD}", f"-I{folder}", f"-I{include}",
                     str(builds.HERE / "decode.c"),
-                    str(builds.ROOT / "runtime" / "hosted" / "pool.c"), str(folder / "model.o"),
-                    *map(str, builds.core(folder / "core")), "-pthread", "-Wl,--gc-sections", "-o", str(made)],
+                    *map(str, builds.POOL), str(folder / "model.o"), *map(str, builds.core(folder / "core")), "-pthread", "-Wl,--gc-sections", "-o", str(made)],
                    check=True)
     return made
 

@@ -13,6 +13,7 @@
 #include <tensor_compile/hosted.h>
 
 #include "forks.h"
+#include "places.h"
 
 #include <sched.h>
 #include <stdint.h>
@@ -51,6 +52,7 @@ struct tc_pool {
     tc_index threads;
     unsigned made;   /* tc_forks then: in a child of that process its workers do not exist, and its locks may be held */
     worker *workers; /* threads - 1 of them */
+    tc_places *places; /* NULL: threads stay where the system puts them */
     pthread_mutex_t busy;
     pthread_mutex_t lock; /* for sleeping alone */
     pthread_cond_t wake;  /* some are CALLED */
@@ -76,6 +78,7 @@ static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
     __atomic_add_fetch(&pool->sleepers, 1, __ATOMIC_SEQ_CST);
     if (__atomic_load_n(&pool->round, __ATOMIC_SEQ_CST) == seen &&
         !__atomic_load_n(&pool->gathering, __ATOMIC_RELAXED)) {
+        tc_places_leave(pool->places, self->number);
         __atomic_store_n(&self->state, ASLEEP, __ATOMIC_RELAXED);
         while (self->state == ASLEEP)
             pthread_cond_wait(&pool->wake, &pool->lock);
@@ -121,6 +124,7 @@ static void *work(void *argument)
             continue;
         if (pool->quit)
             return NULL;
+        tc_places_settle(pool->places, self->number);
         pool->job(pool->argument, rank, (tc_index)(seen % SIZES));
         if (__atomic_sub_fetch(&pool->running, 1, __ATOMIC_SEQ_CST) == 0 &&
             __atomic_load_n(&pool->joining, __ATOMIC_SEQ_CST)) {
@@ -225,6 +229,7 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
     }
     pool->job = job;
     pool->argument = argument;
+    tc_places_settle(pool->places, 0);
     if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == 0) {
         start_all(pool, size);
         job(argument, 0, size);
@@ -240,6 +245,13 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
     pthread_mutex_unlock(&pool->busy);
 }
 
+static void release(tc_pool *pool)
+{
+    tc_places_destroy(pool->places);
+    free(pool->workers);
+    free(pool);
+}
+
 /* Ends and joins the first `started` workers, then frees everything. */
 static void end(tc_pool *pool, tc_index started)
 {
@@ -251,8 +263,7 @@ static void end(tc_pool *pool, tc_index started)
     pthread_cond_destroy(&pool->wake);
     pthread_mutex_destroy(&pool->lock);
     pthread_mutex_destroy(&pool->busy);
-    free(pool->workers);
-    free(pool);
+    release(pool);
 }
 
 /* Holds a worker on a processor: whether the system does so. */
@@ -285,6 +296,8 @@ tc_pool *tc_pool_create_with(const tc_pool_options *options)
         free(pool);
         return NULL;
     }
+    if (!options->processors) /* else it is said where threads run */
+        pool->places = tc_places_create(threads);
     pthread_mutex_init(&pool->busy, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -319,8 +332,7 @@ void tc_pool_destroy(tc_pool *pool)
         end(pool, pool->threads - 1);
         return;
     }
-    free(pool->workers); /* there is nobody to join, and locks that may be held are not to be destroyed */
-    free(pool);
+    release(pool); /* there is nobody to join, and locks that may be held are not to be destroyed */
 }
 
 static void yield(void *user)

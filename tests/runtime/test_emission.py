@@ -16,7 +16,7 @@ from tensor_compile.target import ARCHITECTURES
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 TESTS, INCLUDE = ROOT / "tests" / "runtime", ROOT / "runtime" / "include"
 CORE = sorted((ROOT / "runtime" / "core").glob("*.c"))
-HOSTED = [ROOT / "runtime" / "hosted" / name for name in ("environment.c", "file.c", "pool.c", "sha256.c")]
+HOSTED = [ROOT / "runtime" / "hosted" / name for name in ("environment.c", "file.c", "places.c", "pool.c", "sha256.c")]
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Werror"]
 M4F = ["-mcpu=cortex-m4", "-mthumb", "-mfloat-abi=hard", "-mfpu=fpv4-sp-d16"]
 SMALL = ["-Os", "-std=c11", "-ffreestanding", "-ffunction-sections", "-fdata-sections",

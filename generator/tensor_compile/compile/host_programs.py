@@ -25,7 +25,7 @@ GENERATOR = ROOT / "generator"
 SAFETENSORS = [RUNTIME / "hosted" / f"safetensors{part}.c" for part in ("", "_header", "_write")]
 # with threads and files
 HOSTED = [*(RUNTIME / "hosted" / f"{name}.c"
-            for name in ("environment", "file", "pages", "pool", "recorder", "sha256")), *SAFETENSORS]
+            for name in ("environment", "file", "pages", "places", "pool", "recorder", "sha256")), *SAFETENSORS]
 # what C and Python both read
 TABLES = [GENERATOR / "dtypes.def", GENERATOR / "primitives.def", GENERATOR / "c_names.def"]
 
