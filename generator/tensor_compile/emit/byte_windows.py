@@ -7,9 +7,11 @@ in. AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of 
 other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one
 factor a channel (quantized.py).
 
-A team shares the rows of 64 channels, a line of memory, then those of the next: late layers have many channels and
-fewer rows than threads, and what is made of the weights before the first row is made once a thread. Where channels are
-no multiple of 64 neighbours would write to the same lines, so threads share rows alone.
+A team shares rows, and of each the parts of 64 channels, a line of memory: late layers have many channels and fewer
+rows than threads. A thread takes all its rows of 64 channels together, so that what is made of the weights before the
+first row is made once. Its rows were mostly written by itself, where the step before shares rows as well: a line that
+another thread wrote takes longer to come than what is made of it. Where channels are no multiple of 64 neighbours would
+write to the same lines, so threads share rows alone.
 """
 from __future__ import annotations
 
