@@ -52,7 +52,7 @@ static void turns_begin(tc_index i, char *stack)
 static void turns_run(void *user, tc_index threads, tc_team_job *job, void *argument)
 {
     tc_frame *const frame = argument;
-    frame->parts = NULL; /* no pieces: the first thread would take all of them */
+    frame->members = NULL; /* no pieces: the first thread would take all of them */
     turns.job = job, turns.argument = argument, turns.count = threads;
     for (tc_index i = 0; i < threads; ++i)
         turns_begin(i, (char *)user + (size_t)i * TURNS_STACK);
