@@ -6,12 +6,13 @@ import tempfile
 from pathlib import Path
 
 from samples import bits, run, st
-from tap import done, note, ok
+from tap import done, equal, note, ok
 
 # channels, height, width, window, stride, padding (low = high), dtype, scale
 CASES = [(16, 7, 9, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (96, 9, 8, (3, 3), (2, 2), (1, 1), "I8", 3e-3),
          (80, 6, 5, (4, 2), (1, 2), (2, 0), "I8", 3e8), (192, 3, 6, (3, 3), (1, 1), (1, 1), "I8", 3e-3),
-         (32, 4, 5, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (128, 5, 4, (3, 3), (2, 1), (1, 1), "I8", 3e-3)]
+         (32, 4, 5, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (128, 5, 4, (3, 3), (2, 1), (1, 1), "I8", 3e-3),
+         (144, 5, 6, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (112, 4, 3, (3, 3), (1, 1), (1, 1), "I8", 3e-3)]
 UNSHIFTED = 4   # from here on values have the zero 0: taps in the padding are left out
 HEAD = """#include <tensor_compile/model.h>
 TC_MODEL(m)
@@ -50,4 +51,6 @@ with tempfile.TemporaryDirectory() as name:
               all(p.stem.endswith("__avx512_vnni") for p in made),
               "those of AVX-512 VNNI are words, and no others"):
         note(f"{called.stderr}{sorted(p.name for p in made)}")
+    equal(sorted("channels_halves" in kernels[p] for p in made), sorted(0 < c % 64 <= 32 for c, *_ in CASES),
+          "up to 32 channels that are left are those of two rows")
 done()

@@ -2,10 +2,10 @@
 """Depthwise convolutions of bytes, several of which are multiplied and added at once.
 
 With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of the image becomes a word a channel, for
-64 channels at a time, or for 32 of two rows of windows, and is multiplied with the weights of each window that it lies
-in. AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of a column, and of a last row that has no
-other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one
-factor a channel (quantized.py).
+64 channels at a time, or for up to 32 that are left of two rows of windows, and is multiplied with the weights of each
+window that it lies in. AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of a column, and of a
+last row that has no other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8
+bits behind is one factor a channel (quantized.py).
 
 A team shares rows, and of each the parts of 64 channels, a line of memory: late layers have many channels and fewer
 rows than threads. A thread takes all its rows of 64 channels together, so that what is made of the weights before the
@@ -172,8 +172,6 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
     low_high, outer = limits(w.store.value), kernel.rows[:-1]
     fill = constant(w.image.other) if w.image.other is not None else "0"
     words = multiplies_four(isa)
-    form = (_words if words else _pairs)(w, rows, columns, exists(asked_x) if asked_x else "", fill, at,
-                                         text(to_step))
     bias = f"(const int32_t *)p[{number[w.bias.buffer]}] + first" if w.bias else ""
     values: dict[str, object] = {
         "symbol": symbol, "label": kernel.label, "parameters": parameters, "taps_y": rows, "taps_x": columns,
@@ -189,9 +187,28 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
         "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
         "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
         "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0,
-        "most": f"{MOST_FACTOR}f", **form}
+        "most": f"{MOST_FACTOR}f"}
+    known = exists(asked_x) if asked_x else ""
+    if words:
+        sizes = _sizes(extent(w.lane).value)
+        values["blocks"] = [{"count": n, "ending": _ending(n)} for n in sizes]
+        values["texts"] = [expand_file("window/words.c.in", values | _words(
+            w, rows, columns, known, fill, at, text(to_step), ending)).rstrip("\n")
+            for ending in dict.fromkeys(map(_ending, sizes))]
+    else:
+        values |= _pairs(w, rows, columns, known, fill, at)
     parts = ("window/bytes.c.in" if words else "window/pairs.c.in", "window/share.c.in")
     return "\n".join(expand_file(part, values) for part in parts)
+
+
+def _sizes(channels: int) -> list[int]:
+    """The different numbers of channels that are computed side by side, one register after the other."""
+    return [n for n in (CHANNELS if channels >= CHANNELS else 0, channels % CHANNELS) if n]
+
+
+def _ending(channels: int) -> str:
+    """Of the names of the functions that compute so many channels."""
+    return "_halves" if channels <= CHANNELS // 2 else ""
 
 
 def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int], str]) -> dict[str, object]:
@@ -204,9 +221,9 @@ def _columns(w: ByteWindow, columns: int, held: list[str], made: Callable[[int],
 
 
 def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
-           at: Callable[[int, int], str], to_step: str) -> dict[str, object]:
-    """Of window/bytes.c.in. exists: whether a column does; at: where the weight of a row and a column lies."""
-    halves = extent(w.lane).value <= CHANNELS // 2
+           at: Callable[[int, int], str], to_step: str, ending: str) -> dict[str, object]:
+    """Of window/words.c.in. exists: whether a column does; at: where the weight of a row and a column lies."""
+    halves = ending != ""
 
     def padded(loaded: list[str]) -> str:
         return ", ".join(loaded + ["none"] * (WORD - len(loaded)))
@@ -225,7 +242,7 @@ def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
     twice = "tct_twice" if halves else ""
     weights = [[f"{twice}(_mm512_maskz_loadu_epi8(there, w + ({at(r, k)} + first)))" for r in range(rows)]
                for k in range(columns)]
-    return {"halves": halves, "twice": twice, "high_step": f", high += {to_step}" if halves else "",
+    return {"ending": ending, "halves": halves, "twice": twice, "high_step": f", high += {to_step}" if halves else "",
             "high_parameter": ", void *high" if halves else "", "high_argument": ", high" if halves else "",
             "halves_note": " Two rows at a time, each in a half of a register." if halves else "",
             "quarters": [{"i": i} for i in range(4)], "flip": "0x80" if w.image.dtype == "i8" else "0",
@@ -235,7 +252,7 @@ def _words(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
 
 
 def _pairs(w: ByteWindow, rows: int, columns: int, exists: str, fill: str,
-           at: Callable[[int, int], str], _: str) -> dict[str, object]:
+           at: Callable[[int, int], str]) -> dict[str, object]:
     """The same of window/pairs.c.in."""
     both, odd = rows // 2, rows % 2
     last = f"c{both}_"      # of the last row, which has no other: pairs of a column and the one before
