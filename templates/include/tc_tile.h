@@ -153,6 +153,15 @@ static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
 }
 #endif
 
+/* Fetches a line that will be written. */
+static inline void tct_fetch_to_write(const float *p) {
+#if defined(TC_ISA_AVX2) || defined(TC_ISA_AVX512)
+    __asm__ volatile("prefetchw %0" : : "m"(*p)); /* which GCC has for processors with 3DNow alone */
+#else
+    __builtin_prefetch(p, 1, 3);
+#endif
+}
+
 #define tct_join(...) ((tcv_f32){__VA_ARGS__})
 
 #endif

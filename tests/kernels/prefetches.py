@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What contractions fetch ahead of its use: lines of their second operands, and nothing behind the ends of these. An
-address behind them may be no memory at all, and to find that out takes longer than the fetch saves.
+"""What contractions fetch ahead of its use: lines of their second operands, and of results that leave a model, which
+are written later; nothing behind the ends of these. An address behind them may be no memory at all, and to find that
+out takes longer than the fetch saves.
 
-Kernels are compiled with a macro in place of the compiler's prefetch, which looks at the address.
+Kernels are compiled with macros in place of the compiler's prefetch and of that of lines to write, which look at the
+address.
 """
 from __future__ import annotations
 
@@ -33,14 +35,16 @@ HEADER = """#include "tc_kernel.h"
 void prefetch_seen(const void *at);
 #define __builtin_prefetch(at, ...) prefetch_seen(at)
 #include "tc_tile.h"
+void fetch_to_write_seen(const void *at);
+#define tct_fetch_to_write(at) fetch_to_write_seen(at)
 """
 
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
 {kernels}
-static struct {{ const char *at, *end; }} seconds[8];
-static int second_count;
-static long inside, outside;
+static struct {{ const char *at, *end; }} seconds[8], results[8];
+static int second_count, result_count;
+static long inside, outside, written;
 
 void prefetch_seen(const void *at)
 {{
@@ -52,7 +56,17 @@ void prefetch_seen(const void *at)
     outside += !found;
 }}
 
-static void *buffer(size_t bytes, int is_second)
+void fetch_to_write_seen(const void *at)
+{{
+    const char *c = at;
+    int found = 0;
+    for (int i = 0; i < result_count; ++i)
+        found |= c >= results[i].at && c < results[i].end;
+    written += found;
+    outside += !found;
+}}
+
+static void *buffer(size_t bytes, int is_second, int is_result)
 {{
     char *p = aligned_alloc(64, (bytes + 127) / 64 * 64);
     if (!p)
@@ -61,6 +75,8 @@ static void *buffer(size_t bytes, int is_second)
         p[i] = 0;
     if (is_second)
         seconds[second_count].at = p, seconds[second_count++].end = p + bytes;
+    if (is_result)
+        results[result_count].at = p, results[result_count++].end = p + bytes;
     return p;
 }}
 
@@ -113,6 +129,14 @@ def kernels() -> list[tuple[str, object, dict]]:
             ("blocks of terms of four panels, in place", matmul(61, 64, 4203, 0, bias=False), {})]
 
 
+def lines_of_results(kernel: object, sizes: dict) -> int:
+    """How many lines a product's results are, where they are rows of whole lines; else 0."""
+    outs = [p for p in kernel.params if p.kind == "output"]
+    if len(outs) > 1 or outs[0].order != (0, 1) or outs[0].shape[1].evaluate(sizes) % 16:
+        return 0
+    return outs[0].elements.evaluate(sizes) // 16
+
+
 def main() -> None:
     arch = platform.machine()
     isas = [isa for isa in own_sets(arch) if isa != "scalar" and not lacks(isa)]
@@ -152,7 +176,8 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
         second = {b.buffer for part in kernel.contractions for b in part.b} | {"%p"}   # or copies of them
         dims = ", ".join(str(sizes[s]) for s in kernel.dims) or "0"
-        buffers = ", ".join(f"buffer({p.elements.evaluate(sizes) * 4}, {int(p.name in second)})" for p in kernel.params)
+        buffers = ", ".join(f"buffer({p.elements.evaluate(sizes) * 4}, {int(p.name in second)}, "
+                            f"{int(p.kind == 'output')})" for p in kernel.params)
         for c in fitting:
             symbol = f"k{number}_{c.name}"
             sources.append(folder / f"{isa}_{symbol}.c")
@@ -161,9 +186,9 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
             sources[-1].write_text(made.text, encoding="utf-8")
             declared.append(f"tc_kernel {symbol};")
             runs += ["    {", f"        void *p[] = {{{buffers}, 0}};", f"        tc_index d[] = {{{dims}}};",
-                     f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld\\n", inside, outside);',
-                     "        inside = outside = second_count = 0;", "    }"]
-            names.append((name, c.name))
+                     f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld %ld\\n", inside, outside, written);',
+                     "        inside = outside = written = second_count = result_count = 0;", "    }"]
+            names.append((name, c.name, lines_of_results(kernel, sizes)))
     sources[1].write_text(micro.library(micros, isa), encoding="utf-8")
     sources[0].write_text(PROGRAM.format(kernels="\n".join(declared), runs="\n".join(runs)), encoding="utf-8")
     program = folder / f"{isa}_run"
@@ -172,11 +197,13 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
     subprocess.run([*command, "-include", str(folder / "seen.h"), *map(str, sources), "-o", str(program)], check=True)
     result = subprocess.run([str(program)], capture_output=True, text=True, check=True)
     fetched = 0
-    for (name, candidate), line in zip(names, result.stdout.splitlines(), strict=True):
-        inside, outside = map(int, line.split())
+    for (name, candidate, lines), line in zip(names, result.stdout.splitlines(), strict=True):
+        inside, outside, written = map(int, line.split())
         fetched += inside
         if not ok(outside == 0, f"{isa}: {name} by {candidate}"):
-            note(f"{outside} fetches outside of its second operands, {inside} inside")
+            note(f"{outside} fetches outside of its second operands and results, {inside} inside")
+        if lines:
+            ok(written == lines, f"{isa}: {name} by {candidate}: {lines} lines are fetched to be written")
     ok(fetched > 0, f"{isa}: something is fetched")
 
 

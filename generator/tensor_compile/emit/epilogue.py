@@ -263,9 +263,10 @@ class Epilogue:
         return [*stored, f"for (int l = 0; l < {lanes}; ++l) {{", *indented(body), "}"]
 
     def ahead(self) -> tuple[list[str], int]:
-        """Fetches what the epilogue of row r and of columns from j loads of that row alone (a residual, say): its
-        lines lie where the processor does not expect them. Nothing where there is no such load. And how many columns
-        a line has, of the widest elements."""
+        """Fetches what the epilogue of row r and of columns from j loads of that row alone (a residual, say), and where
+        it stores floats that leave the model: its lines lie where the processor does not expect them. Of temps they are
+        in a cache mostly. Nothing where there are no such lines. And how many columns a line has, of the widest
+        elements."""
         kernel = self.kernel
         if not self.vector or not kernel.m:
             return [], LINE
@@ -274,14 +275,20 @@ class Epilogue:
         for x in loads(*(s.value for s in kernel.stores)):
             at = buffers[x.buffer].address(x.index)
             if not x.dynamic and not x.valid and at.symbols() & rows and at.coefficient(last) == 1:
-                found.append((buffers[x.buffer], x, at))
+                found.append((buffers[x.buffer], at, 0))
+        for y in kernel.stores:
+            at = buffers[y.buffer].address(y.index)
+            if buffers[y.buffer].kind == "output" and buffers[y.buffer].dtype == "f32" and not y.dynamic \
+                    and at.coefficient(last) == 1:
+                found.append((buffers[y.buffer], at, 1))
         if not found:
             return [], LINE
-        used = {s for _, _, at in found for s in at.symbols()}
+        used = {s for _, at, _ in found for s in at.symbols()}
         number = {p.name: i for i, p in enumerate(kernel.params)}
         return [*self.declared("j", used),
-                *(f"__builtin_prefetch(({C_TYPE[x.dtype]} *)p[{number[b.name]}] + ({self.text(at)}), 0, 3);"
-                  for b, x, at in found)], LINE // max(DTYPES[x.dtype].bytes for _, x, _ in found)
+                *(f"{'tct_fetch_to_write' if written else '__builtin_prefetch'}"
+                  f"(({C_TYPE[b.dtype]} *)p[{number[b.name]}] + ({self.text(at)}){'' if written else ', 0, 3'});"
+                  for b, at, written in found)], LINE // max(DTYPES[b.dtype].bytes for b, _, _ in found)
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return statements(self.kernel, self.names, width, lanes, accs)

@@ -84,6 +84,11 @@ class _Emitter:
         return self.access.inside[-1]
 
     @property
+    def panel_skew(self) -> str:
+        """What copied panels are further apart than they are long."""
+        return f" + {self.blocks.panel_skew}" if self.blocks.panel_skew else ""
+
+    @property
     def b_step(self) -> Expr:
         return wrap(self.blocks.tiles.unit) if self.schedule.packed_b else self.inner.b
 
@@ -185,6 +190,7 @@ class _Emitter:
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
             "lies": self.lies,
             "packed_a": schedule.packed_a, "packed_b": schedule.packed_b, "unit": unit, "sums": sums,
+            "panel_skew": self.panel_skew,
             "by_panels": by_panels(access, schedule),
             "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
             "integer": integer, "row_c": kind.row_c, "b_c": kind.b_c, "sum_c": kind.sum_c, "names": kind.names,
@@ -477,7 +483,8 @@ class _Emitter:
             "block_a_step": self.rows_apart if self.blocks.form.tiles else
             "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
-            "block_b_piece": f"terms * {unit}" if schedule.packed_b else self.text(self.access.b_piece)}
+            "block_b_piece": f"terms * {unit}{self.panel_skew}" if schedule.packed_b
+            else self.text(self.access.b_piece)}
 
     def in_taps(self, most_height: int) -> dict[str, object]:
         access, schedule, unit = self.access, self.schedule, self.blocks.tiles.unit
@@ -516,4 +523,5 @@ class _Emitter:
             "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,
             "first_zero": f"{self.own}padding" + (f" + {-reach}" if reach < 0 else ""),
             "tile_b_step": self.text(self.b_step),
-            "tile_b_piece": f"({self.text(access.terms)}) * {unit}" if schedule.packed_b else self.text(access.b_piece)}
+            "tile_b_piece": f"({self.text(access.terms)}) * {unit}{self.panel_skew}" if schedule.packed_b
+            else self.text(access.b_piece)}

@@ -15,7 +15,7 @@ from .in_registers import own_columns, stands_alone
 from .product_forms import Form, form
 from .schedule_tiles import by_panels, Tiles, tiles
 
-SKEW = 16         # elements by which copied rows are further apart than they are long: they do not share cache sets
+SKEW = 16         # elements by which copied rows, or panels, are further apart than long: they do not share cache sets
 MOST_TAPS = 128   # for which pointers to rows are kept
 MOST_TILES = 64   # of a block of rows: bits of a word
 
@@ -96,7 +96,12 @@ class Blocks:
     @property
     def group_room(self) -> int:
         width = -(-self.schedule.nr // self.tiles.unit) * self.tiles.unit
-        return -(-self.access.sums * width * self.terms // 16) * 16
+        return -(-self.access.sums * (width * self.terms + width // self.tiles.unit * self.panel_skew) // 16) * 16
+
+    @cached_property
+    def panel_skew(self) -> int:
+        """Elements between copied panels."""
+        return SKEW if self.tiles.unit == PANEL else 0
 
     @cached_property
     def room(self) -> Room:
