@@ -72,6 +72,37 @@ static inline void tct_widen_bytes(int16_t *y, const void *from, tc_index count,
         y[k] = (int16_t)(sign ? (int8_t)x[k] : x[k]);
 }
 
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2)
+static inline __m128i tct_nine(const uint8_t *x)
+{
+    return _mm_insert_epi8(_mm_loadl_epi64((const __m128i *)x), x[8], 8);
+}
+/* Three runs of nine bytes, `step` apart, and zeros behind them: a window of 3 x 3 with three channels. They are put together
+   before they are stored, as loads of what several stores wrote would wait for all of them. */
+struct tct_nines {
+    __m128i first, second;
+};
+static inline struct tct_nines tct_load_nines(const void *from, tc_index step)
+{
+    const uint8_t *const x = (const uint8_t *)from;
+    const __m128i a = tct_nine(x), b = tct_nine(x + step), c = tct_nine(x + 2 * step);
+    return (struct tct_nines){_mm_or_si128(a, _mm_slli_si128(b, 9)),
+                              _mm_or_si128(_mm_srli_si128(b, 7), _mm_slli_si128(c, 2))};
+}
+static inline void tct_copy_nines(void *to, const void *from, tc_index step)
+{
+    const struct tct_nines x = tct_load_nines(from, step);
+    _mm_storeu_si128((__m128i *)to, x.first);
+    _mm_storeu_si128((__m128i *)to + 1, x.second);
+}
+static inline void tct_widen_nines(int16_t *y, const void *from, tc_index step, int sign)
+{
+    const struct tct_nines x = tct_load_nines(from, step);
+    _mm256_storeu_si256((__m256i *)y, tct_wide(x.first, sign));
+    _mm256_storeu_si256((__m256i *)(y + 16), tct_wide(x.second, sign));
+}
+#endif
+
 #if defined(TC_ISA_AVX512)
 static inline int32_t tct_total(__m512i sums)
 {

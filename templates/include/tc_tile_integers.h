@@ -291,31 +291,48 @@ static inline tct_i32 tct_fma_sorted(tct_i32 a, tct_i32 b, tct_i32 c)
     return _mm256_add_epi32(c, _mm256_madd_epi16(_mm256_maddubs_epi16(a, b), _mm256_set1_epi16(1)));
 }
 
-/* The words p[0..count-1] of a row: unsigned, where `flip` turns their highest bits; then the same with the second byte of
-   each pair subtracted from 255; then their even bytes and their odd ones as 16 bits. */
-static inline void tct_arrange_sorted(tc_word *p, tc_index count, uint32_t flip)
+/* `count` words of a row, from there or from p itself: unsigned, where `flip` turns their highest bits; then the same with
+   the second byte of each pair subtracted from 255; then their even bytes and their odd ones as 16 bits. A line of each is
+   stored at a time: neighbouring stores to one line go to the cache together. */
+static inline void tct_sort_words(tc_word *p, const tc_word *from, tc_index count, uint32_t flip)
 {
-    const tc_index whole = count / 8 * 8;
-    for (tc_index i = 0; i < whole; i += 8) {
-        const __m256i x = _mm256_xor_si256(tct_word_load(p + i), _mm256_set1_epi32((int)flip));
+    const __m256i turn = _mm256_set1_epi32((int)flip), second = _mm256_set1_epi16((short)0xff00);
+    const __m256i even = _mm256_set1_epi16(0xff);
+    const tc_index whole = count / 16 * 16;
+    for (tc_index i = 0; i < whole; i += 16) {
+        const __m256i x = _mm256_xor_si256(tct_word_load(from + i), turn);
+        const __m256i y = _mm256_xor_si256(tct_word_load(from + i + 8), turn);
         _mm256_storeu_si256((__m256i *)(p + i), x);
-        _mm256_storeu_si256((__m256i *)(p + count + i), _mm256_xor_si256(x, _mm256_set1_epi16((short)0xff00)));
-        _mm256_storeu_si256((__m256i *)(p + 2 * count + i), _mm256_and_si256(x, _mm256_set1_epi16(0xff)));
+        _mm256_storeu_si256((__m256i *)(p + i + 8), y);
+        _mm256_storeu_si256((__m256i *)(p + count + i), _mm256_xor_si256(x, second));
+        _mm256_storeu_si256((__m256i *)(p + count + i + 8), _mm256_xor_si256(y, second));
+        _mm256_storeu_si256((__m256i *)(p + 2 * count + i), _mm256_and_si256(x, even));
+        _mm256_storeu_si256((__m256i *)(p + 2 * count + i + 8), _mm256_and_si256(y, even));
         _mm256_storeu_si256((__m256i *)(p + 3 * count + i), _mm256_srli_epi16(x, 8));
+        _mm256_storeu_si256((__m256i *)(p + 3 * count + i + 8), _mm256_srli_epi16(y, 8));
     }
     for (tc_index i = whole; i < count; ++i) {
-        const uint32_t x = p[i] ^ flip;
+        const uint32_t x = from[i] ^ flip;
         p[i] = x, p[count + i] = x ^ 0xff00ff00u;
         p[2 * count + i] = x & 0xff00ffu, p[3 * count + i] = x >> 8 & 0xff00ffu;
     }
 }
 static inline void tct_arrange_sorted_i8(tc_word *p, tc_index count)
 {
-    tct_arrange_sorted(p, count, 0x80808080u);
+    tct_sort_words(p, p, count, 0x80808080u);
 }
 static inline void tct_arrange_sorted_u8(tc_word *p, tc_index count)
 {
-    tct_arrange_sorted(p, count, 0);
+    tct_sort_words(p, p, count, 0);
+}
+/* Of a row that lies in memory, from any byte on. */
+static inline void tct_take_sorted_i8(tc_word *p, const void *row, tc_index count)
+{
+    tct_sort_words(p, (const tc_word *)row, count, 0x80808080u);
+}
+static inline void tct_take_sorted_u8(tc_word *p, const void *row, tc_index count)
+{
+    tct_sort_words(p, (const tc_word *)row, count, 0);
 }
 
 #endif

@@ -11,6 +11,8 @@ from pathlib import Path
 
 from cases import dim, matmul, typed, window
 from tap import done, equal, ok
+from tensor_compile import target as targets
+from tensor_compile.emit import candidates as table
 from tensor_compile.emit.access import Access
 from tensor_compile.emit.team_split import emit_split, Split, team_split, TEAMS, TeamSplit
 from tensor_compile.loops import products
@@ -94,4 +96,11 @@ ok(team_split(Access.of(matmul(64, 480, 64)), even) is None, "tiles that take as
 ok(team_split(Access.of(matmul(sym(dim("m")), 256, 64)), even) is None, "so are those of a dynamic number of rows")
 ok(team_split(Access.of(matmul(49, 256, 64)), replace(even, mr=9, compact=True)) is None, "and those of little code")
 ok(team_split(Access.of(matmul(40000, 520, 64)), even) is None, "and those of which a thread has many")
+
+# a tile of sorted rows meets all columns before the next one, where these stay in the second cache
+target = targets.load(targets.find("x86_64"))
+for columns, terms, tiles in ((64, 384, 1), (160, 960, 1), (512, 4608, 8)):
+    found = table.choose(typed(49, columns, terms, SORTED, 16), "avx2", target)
+    equal((found.packed_a, found.mr, found.mc), (True, 12, 12 * tiles),
+          f"49 rows of {terms} terms, {columns} columns: tiles of a block")
 done()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Products of bytes whose full tiles end in bytes: several tiles and rows that are left, words of sums that sorting
-takes and that it leaves, both signs of rows and results, a residual; the bits of the interpreter. Full tiles of
-AVX2 are called with the tile's first row, and their sums start from zeros: columns are loaded as they are before their
-bits were turned. Loops over sorted words keep their sums in registers."""
+takes and that it leaves, windows of three channels, both signs of rows and results, a residual; the bits of the
+interpreter. Full tiles of AVX2 are called with the tile's first row, and their sums start from zeros: columns are
+loaded as they are before their bits were turned. Loops over sorted words keep their sums in registers."""
 import random
 import re
 import shutil
@@ -16,7 +16,7 @@ from tap import done, note, ok, skip
 # channels, height, width, filters, window, dtype, scale, residual
 CASES = [(19, 5, 8, 37, 1, "I8", 4e-3, False), (20, 6, 5, 24, 3, "U8", 1e-3, True),
          (280, 4, 7, 80, 1, "I8", 2e-3, False), (3, 7, 6, 16, 3, "U8", 3e-3, False),
-         (5, 4, 7, 16, 1, "I8", 5e-3, False)]
+         (5, 4, 7, 16, 1, "I8", 5e-3, False), (3, 6, 9, 24, 3, "I8", 3e-3, True), (9, 5, 6, 32, 3, "U8", 2e-3, False)]
 rng = random.Random(11)
 with tempfile.TemporaryDirectory() as name:
     folder, tensors = Path(name), {}
@@ -58,7 +58,8 @@ with tempfile.TemporaryDirectory() as name:
 # image, whose lines lie further apart; windows that share columns; of batches, with a residual.
 LYING = {"cut": ("2, 5, 7, 72", "tc_slice(x, 3, 3, 67)", 64, 48, 1), "part": (
     "1, 9, 9, 64", "tc_slice(tc_slice(x, 1, 1, 9), 2, 1, 9)", 64, 100, 1), "wide": ("1, 8, 9, 64", "x", 64, 32, 3),
-    "batch": ("n, 5, 7, 128", "tc_maximum(x, tc_flip(x, 3))", 128, 128, 1)}
+    "batch": ("n, 5, 7, 128", "tc_maximum(x, tc_flip(x, 3))", 128, 128, 1),
+    "sorted": ("1, 6, 9, 270", "tc_slice(x, 3, 3, 263)", 260, 80, 1)}
 with tempfile.TemporaryDirectory() as name:
     folder, tensors = Path(name), {}
     text = "#include <tensor_compile/model.h>\nTC_MODEL(m)\n{\n    tc_dim n = tc_dynamic(g, \"n\", 1, 3);\n" \
@@ -82,7 +83,8 @@ with tempfile.TemporaryDirectory() as name:
         text += f"        tc_output(g, \"y_{case}\", tc_permute(y, 0, 2, 3, 1));\n    }}\n"
     (folder / "m.c").write_text(text + "}\n", encoding="utf-8")
     st.write(folder / "w.safetensors", tensors)
-    for sets, threads in (("avx2,avx_vnni", 1), ("avx512_vnni,avx512_amx", 1), ("avx512_vnni,avx512_amx", 3)):
+    for sets, threads in (("avx2", 1), ("avx2", 3),
+                          ("avx2,avx_vnni", 1), ("avx512_vnni,avx512_amx", 1), ("avx512_vnni,avx512_amx", 3)):
         bits(f"{sets}, {threads} threads: rows where they lie have the bits of the interpreter", folder / "m.c",
              "--isa", sets, "--threads", threads, "--cflags=-O1")
 done()

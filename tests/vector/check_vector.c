@@ -463,6 +463,33 @@ static void check_divisor(void)
     tc_ok(same, "division by one number");
 }
 
+/* Quotients that are rounded to 8 bits: next to the middle of two integers and to the limits, of all patterns, by divisors near
+   and far. */
+static void check_quantized_quotient(void)
+{
+    static const struct {
+        float y;
+        int32_t low, zero;
+    } by[] = {{0.03864107f, 0, 125}, {0x1.fffffep-3f, -128, 0},     {0x1.000002p5f, 0, 255}, {0x1.5a5a5ap-7f, -128, -128},
+              {0x1p-60f, 0, 0},      {0x1.7ffffep-59f, -128, -255}, {0x1p60f, -128, 127}};
+    int same = 1;
+    for (int i = 0; i < 350000; ++i) {
+        const float y = by[i % 7].y;
+        const int32_t low = by[i % 7].low, zero = by[i % 7].zero;
+        for (int l = 0; l < 16; ++l) {
+            const float middle = ((float)(next() % 1200) * 0.5f - 300.0f) * y;
+            xf[l] = tc_asfloat_i32(next() % 4 ? tc_asint_f32(middle) + (int32_t)(next() % 5) - 2 : (int32_t)pattern());
+        }
+        tcv_store_i32(ri, tcv_quantized_quotient_f32(tcv_load_f32(xf), y, low, low + 255, zero));
+        for (int l = 0; l < 16; ++l) {
+            const volatile float x = xf[l], divisor = y;
+            const float q = tc_round_f32(x / divisor), z = q + (float)zero, high = (float)(low + 255);
+            same &= ri[l] == (z != z ? 0 : (int32_t)(z < (float)low ? (float)low : z > high ? high : z));
+        }
+    }
+    tc_ok(same, "quotients rounded to 8 bits");
+}
+
 /* The same of several vectors by as many numbers: all near, or lanes and divisors that are not. */
 static void check_divisors(void)
 {
@@ -551,6 +578,7 @@ int main(int argc, char **argv)
     check_exps();
     check_divisor();
     check_divisors();
+    check_quantized_quotient();
     check_narrow();
     check_halves(4099);
     check_reductions();

@@ -30,6 +30,7 @@ CUT_TAPS = 1.04       # how much faster blocks of taps must be, which each block
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
 NEAR_PANELS = 1 << 16  # bytes of all panels of tiles up to which a block is one tile of rows
+NEAR_SORTED = 2       # of sorted words, up to that part of the second cache
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
 SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
 FETCHED_ROWS = 4      # tiles of rows that fetch the next terms; fewer would not fetch all of them
@@ -145,7 +146,7 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     if kind.tiles or kind.sorts or kind.tall(tile.rows):
         kc = 0
     mc = min(max(1, BLOCK_ROWS // tile.rows), schedule_blocks.MOST_TILES) * tile.rows
-    if kind.tiles and _second_bytes(access, 4) <= NEAR_PANELS:
+    if _near_panels(access, plain, target):
         mc = tile.rows    # rows that were copied just now meet all columns
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
     if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
@@ -163,6 +164,14 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
             if kc and not (a or b) and _far_terms(access, tile, target):
                 # two blocks at a time: the one that comes next is fetched
                 yield replace(plain, kc=max(64, kc // 2), mc=mc, nc=nc, prefetch=True)
+
+
+def _near_panels(access: Access, schedule: Schedule, target: Target) -> bool:
+    """Panels of integers that are near enough to be read again for every tile of rows. Sorted rows are four times as
+    long as they were: a tile of them may stay in the first cache, a block of tiles would fill the second one."""
+    kind = form(schedule.dtype, schedule.isa)
+    most = NEAR_PANELS if kind.tiles else target.l2 // NEAR_SORTED if kind.sorts else -1
+    return _second_bytes(access, 4) <= most
 
 
 def _whole_taps(access: Access, kc: int, room: int) -> int:
@@ -378,7 +387,7 @@ class _Model:
             wait = BEYOND * (1 - fetched) * first
             first *= fetched * (1 - 0.7 * (1 - self.edges))
         # panels that are all near are read from far for the first block of rows alone
-        near = self.form.tiles and _second_bytes(self.access, 4) <= NEAR_PANELS
+        near = _near_panels(self.access, self.schedule, self.target)
         times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc and not near \
             else 1
         if self.once < 32:   # all of b comes from far each time

@@ -30,7 +30,7 @@ from .micro import FETCHING, Micro, sums_text
 from .quantized import MOST_FACTOR
 from .template import expand_file
 from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_terms, remembers, skips_padding, \
-    steps, tiles_in_place
+    sorts_in_place, steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, place
@@ -394,13 +394,20 @@ class _Emitter:
         whole_rows = not self.schedule.kc and access.elements.is_const
         wide = access.product.rows != self.kernel.a.dtype
         apart = self.blocks.form.halves > 1
+        # windows of 3 x 3 with three channels
+        nines = run is not None and run.taps * run.each == 9 and whole_rows and len(taps) == 1 \
+            and taps[0].extent == 3 and self.isa.vectors in ("AVX2", "AVX512") \
+            and not (apart or self.blocks.form.starts or self.blocks.form.tiles)
         return {
+            "nines": self.text(taps[0].a) if nines else "",
+            "copy_nines": "tct_widen_nines" if wide else "tct_copy_nines",
             "pack_ahead": PACK_AHEAD if lines else 0, "pack_step": self.text(self.inner.b),
             "copy": "tct_widen_bytes" if wide else "tct_copy_bytes",
             "copy_sign": f", {int(self.kernel.a.dtype == 'i8')}" if wide else "",
             "runs": run is not None, "run_taps": run.taps if run else 0, "run_each": run.each if run else 0,
             "run_bounds": self.run_bounds(run, k_names) if run else [],
             "whole_rows": whole_rows,
+            "taken": self.blocks.form.taken if sorts_in_place(access, self.schedule) else "",
             # the sum of a row comes with its copy, of the rows that lie in no padding
             "summed": run is not None and self.blocks.form.starts and whole_rows and not apart,
             "between": run is not None and access.product.integer and whole_rows and not wide,

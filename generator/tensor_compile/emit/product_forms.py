@@ -77,6 +77,11 @@ class Form:
         return "tct_arrange_tiles" if self.tiles else f"tct_arrange_{self.names}" if self.halves > 1 else ""
 
     @property
+    def taken(self) -> str:
+        """The function that sorts the words of a row where it lies to its copy."""
+        return f"tct_take_sorted_{self.product.a}"
+
+    @property
     def starts(self) -> bool:
         """Sums start from a number that stands behind the row: less `zero` times the sum of the row. Halves of words
         and sorted ones are b's own numbers: what panels have more is taken off when they are loaded."""

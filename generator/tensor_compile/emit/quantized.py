@@ -12,6 +12,7 @@ from .halves import is_of
 MOST_ZERO = 255      # of a zero point: 16 bits hold it beside what is limited to 16 bits
 MOST_FACTOR = 0.25   # of factors that come with the weights, where results are rounded without a look at their size
 ROUNDED = 2.0**30    # which a conversion to i32 rounds without a limit
+NEAR = 2.0**60       # to which, from 1 / NEAR on, tcv_quantized_quotient_f32 divides by a number
 FINITE = 2.0**127    # of f32: beyond are infinite numbers, whose difference is NaN
 
 
@@ -26,6 +27,13 @@ def quantized(s: Scalar) -> tuple[Scalar, int] | None:
             return None
         x, zero = x.args[0], int(number)
     return (x.args[0], zero) if is_of(x, "round", "f32") else None
+
+
+def quotient(s: Scalar) -> tuple[Scalar, Scalar] | None:
+    """x and y where s is x / y, for a constant y whose reciprocal is far from the ends of f32."""
+    if not is_of(s, "div", "f32") or not isinstance(s.args[1], Const):
+        return None
+    return (s.args[0], s.args[1]) if 1 / NEAR <= _number(s.args[1]) <= NEAR else None
 
 
 def limits(s: Scalar) -> tuple[int, int]:

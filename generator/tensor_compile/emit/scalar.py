@@ -24,7 +24,7 @@ from ..loops.scalars import own_expressions, walk
 from ..records import dataclass
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .halves import high_half, upper_half
-from .quantized import limits, quantized
+from .quantized import limits, quantized, quotient
 from .index import c_index, Names
 
 C_TYPE = {d.name: d.c_type for d in DTYPES.values()}
@@ -232,10 +232,15 @@ class ScalarEmitter:
         found = quantized(node) if self.width > 1 else None
         if found is None:
             return None
+        low, high = limits(node)
+        by = quotient(found[0]) if node not in self.numbers else None
+        if by is not None and (x := self.value(by[0])).vector:
+            divisor = self.value(by[1])
+            return self.name(f"tcv_quantized_quotient_f32({x.text}, {divisor.text}, {low}, {high}, {found[1]})",
+                             node.dtype, True, x.depth)
         x = self.value(found[0])
         if not x.vector:
             return None
-        low, high = limits(node)
         if wanted == "f32":
             return self.name(f"tcv_limited_whole_f32({x.text}, {low}, {high}, {found[1]})", wanted, True, x.depth)
         name = "limited" if node in self.numbers else "quantized"

@@ -201,6 +201,11 @@ def words_in_place(access: Access, schedule: Schedule) -> bool:
     return kind.halves == 1 and kind.isa.lanes > 1 and not kind.tiles and _side_by_side(access, schedule, 1)
 
 
+def sorts_in_place(access: Access, schedule: Schedule) -> bool:
+    """Rows whose words are sorted are read where they lie, once: copying them before takes as long again."""
+    return form(schedule.dtype, schedule.isa).sorts and _side_by_side(access, schedule, 1)
+
+
 def tiles_in_place(access: Access, schedule: Schedule) -> bool:
     """The same of tiles of AMX: full ones need no copy. One of fewer rows does, as all of its rows are read."""
     stride = access.a_row if access.row_stride_known else None
