@@ -159,7 +159,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
             terms.append(_Term(listed, a, u, pairs(listed, rows, isa)))
         return expand_file("contraction/terms.c.in", {
             "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
-            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms, "quads": quads, "b_c": kind.b_c,
+            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms, "quads": quads,
+            "b_c": kind.b_c,
             "panels": [{"p": p, "at": terms[0].regs[p * per_piece].b} for p in range(regs // per_piece)],
             "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
             "b_step": text(inner.b), "names": kind.names, "hold_b": regs <= rows, "fetches": schedule.prefetch,
