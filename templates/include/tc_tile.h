@@ -8,6 +8,8 @@
  *   tct_a_P  tct_splat_P(p)  an element of a row, for all columns
  *   tct_b_P  tct_load_P(p)   columns of b
  *   tct_fma_P(a, b, c)       c + a * b
+ *   tct_quad_P  tct_load_quad_P(p)  tct_fma_lane_P(a, lane, b, c)   where the instruction multiplies by a lane: four
+ *                            neighbouring elements of a row; c + a[lane] * b, lane a constant
  *   tct_join(...)            the 16-lane value, in which epilogues are computed, of a panel's registers
  */
 #ifndef TC_TILE_H
@@ -181,6 +183,18 @@ static inline tct_f32 tct_splat_f32(const float *p) {
 #define tct_splat_f32xbf16 tct_splat_f32
 #define tct_fma_f32xf16 tct_fma_f32
 #define tct_fma_f32xbf16 tct_fma_f32
+
+#if defined(TC_ISA_NEON)
+typedef tct_f32 tct_quad_f32, tct_quad_f32xf16, tct_quad_f32xbf16;
+#define tct_load_quad_f32 tct_load_f32
+#define tct_load_quad_f32xf16 tct_load_f32
+#define tct_load_quad_f32xbf16 tct_load_f32
+#define tct_fma_lane_f32(a, lane, b, c) vfmaq_laneq_f32(c, b, a, lane)
+#define tct_fma_lane_f32xf16 tct_fma_lane_f32
+#define tct_fma_lane_f32xbf16 tct_fma_lane_f32
+/* Both are loaded here. */
+#define TCT_TOGETHER(x, y) __asm__("" : "+w"(x), "+w"(y))
+#endif
 
 #include "tc_tile_integers.h"
 #include "tc_byte_rows.h"

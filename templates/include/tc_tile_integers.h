@@ -94,6 +94,17 @@ static inline tct_i32 tct_fma_u8xu8(tct_i32 a, tct_i32 b, tct_i32 c)
     const uint32x4_t sum = vreinterpretq_u32_s32(c);
     return vreinterpretq_s32_u32(vdotq_u32(sum, vreinterpretq_u8_s32(a), vreinterpretq_u8_s32(b)));
 }
+typedef uint8x16_t tct_quad_i8xi8, tct_quad_u8xu8;
+static inline uint8x16_t tct_load_quad(const tc_word *p)
+{
+    return vld1q_u8((const uint8_t *)p);
+}
+#define tct_load_quad_i8xi8 tct_load_quad
+#define tct_load_quad_u8xu8 tct_load_quad
+#define tct_fma_lane_i8xi8(a, lane, b, c)                                                                              \
+    vdotq_laneq_s32(c, vreinterpretq_s8_s32(b), vreinterpretq_s8_u8(a), lane)
+#define tct_fma_lane_u8xu8(a, lane, b, c)                                                                              \
+    vreinterpretq_s32_u32(vdotq_laneq_u32(vreinterpretq_u32_s32(c), vreinterpretq_u8_s32(b), a, lane))
 #else
 static inline tct_i32 tct_fma_i8xi8(tct_i32 a, tct_i32 b, tct_i32 c)
 {

@@ -35,6 +35,7 @@ PACKED = re.compile(r"\tvfmadd\w*ps\s|\tfmla\s+v")
 # A micro-kernel of many rows, whose strides are arguments, reads some of its pointers from the stack.
 POINTERS = {"avx512": 4, "avx2": 1}
 SCALAR = re.compile(r"\tvfmadd\w*ss\s|\tfmadd\s+s")
+ONE = re.compile(r"\tldu?r\s+s\d|\tld1r\s")    # a load of one number
 REGISTER = {"avx2": "%ymm", "avx512": "%zmm", "neon": ".4s"}
 
 
@@ -60,6 +61,10 @@ def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
         if len(stack) > pointers or any("mm" in t or SPILL.search(t) for t in stack):
             problems += stack
         problems += [t.strip() for t in packed if REGISTER[isa] not in t]
+    if isa == "neon" and name.startswith("library") and "_steps" not in tile:    # four terms of each row by one load
+        turns = [loop for loop in loops if sum(bool(PACKED.search(t)) for t in loop) == 4 * want]
+        problems += [] if turns else ["no loop of four terms"]
+        problems += [t.strip() for loop in turns for t in loop if ONE.search(t)]
     if not ok(not problems, f"{name} {tile}"):
         for problem in problems[:4]:
             note(problem)

@@ -19,7 +19,7 @@ from ..symbolic import const, Expr, sym, Sym
 from .access import Access, TermLoop
 from .candidate_table import PANEL
 from .index import c_index
-from .micro import NEXT_TERMS, UNROLLED
+from .micro import NEXT_TERMS, Pair, pairs, QUAD, Reg, UNROLLED
 from .product_forms import form
 from .template import expand_file
 from .walk import batch_names
@@ -50,17 +50,13 @@ class _Columns:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reg:
-    v: int
-    b: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Term:
-    """regs: of b; a: where a row has it."""
+    """regs: of b; a: where a row has it. Of four terms that are loaded together, lane: its place; pairs: of regs."""
 
-    regs: list[_Reg]
+    regs: list[Reg]
     a: str
+    lane: int
+    pairs: list[Pair]
 
 
 def own_columns(access: Access, schedule: Schedule) -> int:
@@ -149,16 +145,23 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def loop(walks: bool) -> str:
         """Over the terms of a tap. walks: some rows stay where they are."""
         unrolls = lanes >= UNROLLED and rows > 1 and not walks
+        quads = kind.quads and a_step == "1" and not walks and length > 0 and length % QUAD == 0
         free = isa.registers - rows * regs - regs - 1
         several = bool(taps) or a_step != "1" or lanes == PANEL and free >= FREE
-        turn = TURN if unrolls and several and not schedule.prefetch and length and length % TURN == 0 else 1
-        places = [access.b_piece * (v // per_piece) + v % per_piece * lanes for v in range(regs)]
-        terms = [_Term([_Reg(v, f"b_k + ({text(place + inner.b * u)})") for v, place in enumerate(places)],
-                       "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})")
-                 for u in range(turn)]
+        several = several and unrolls and not schedule.prefetch and length > 0 and length % TURN == 0
+        turn = QUAD if quads else TURN if several else 1
+        places = [(v // per_piece, v % per_piece * lanes) for v in range(regs)]
+        terms = []
+        for u in range(turn):
+            listed = [Reg(v, f"b_k + ({text(access.b_piece * panel + at + inner.b * u)})",
+                          f"p{panel} + ({text(inner.b * u + at)})") for v, (panel, at) in enumerate(places)]
+            a = "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})"
+            terms.append(_Term(listed, a, u, pairs(listed, rows, isa)))
         return expand_file("contraction/terms.c.in", {
             "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
-            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms,
+            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms, "quads": quads,
+            "b_c": kind.b_c,
+            "panels": [{"p": p, "at": terms[0].regs[p * per_piece].b} for p in range(regs // per_piece)],
             "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
             "b_step": text(inner.b), "names": kind.names, "hold_b": regs <= rows, "fetches": schedule.prefetch,
             "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,

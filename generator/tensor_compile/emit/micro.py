@@ -9,7 +9,7 @@ one translation unit.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Iterable
+from typing import Iterable, Sequence
 
 from ..instruction_sets import InstructionSet, instruction_set
 from .candidate_table import PANEL, TILE
@@ -20,6 +20,7 @@ LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
 TILES = 8      # of a processor that has them
 FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
 UNROLLED = 8   # lanes from which on loops of several rows are unrolled: counting terms shares ports with multiply-adds
+QUAD = 4       # terms of a row in one register, where lanes of it are multiplied
 NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to the first cache (of 8 and 24 the better)
 
 
@@ -50,9 +51,12 @@ class _Row:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reg:
+class Reg:
+    """v: its number; b: the address of its columns; near: the same from a pointer to its panel (p0, p1, …)."""
+
     v: int
     b: str
+    near: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,22 @@ class _Half:
 
     name: str
     at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Registers of columns that one instruction loads. together: else the compiler loads each where its one use is."""
+
+    regs: Sequence[Reg]
+    together: bool
+
+    @property
+    def first(self) -> int:
+        return self.regs[0].v
+
+    @property
+    def second(self) -> int:
+        return self.regs[1].v
 
 
 # Panels from b: multiples of the distance that an address can hold, so that few registers hold them all.
@@ -96,7 +116,7 @@ def _rows(micro: Micro) -> list[_Row]:
     return [_Row(r) for r in range(micro.rows)]
 
 
-def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
+def _registers(micro: Micro, isa: InstructionSet) -> list[Reg]:
     lanes = isa.lanes
     within = max(1, min(PANEL, micro.columns) // lanes)
     regs = []
@@ -104,8 +124,15 @@ def _registers(micro: Micro, isa: InstructionSet) -> list[_Reg]:
         panel, part = divmod(v, within)
         far, near = divmod(panel, len(_PANELS))
         place = " + ".join(x for x in (_PANELS[near], str(part * lanes) if part else "") if x)
-        regs.append(_Reg(v, f"b{far if far else ''}{f' + {place}' if place else ''}"))
+        regs.append(Reg(v, f"b{far if far else ''}{f' + {place}' if place else ''}", f"p{panel} + {part * lanes}"))
     return regs
+
+
+def pairs(regs: Sequence[Reg], rows: int, isa: InstructionSet) -> list[Pair]:
+    """The registers of columns beside four terms of each row: pairs where there is room for more than one of them."""
+    free = isa.registers - rows * len(regs) - rows
+    size = 2 if free > 2 and len(regs) % 2 == 0 else 1
+    return [Pair(regs[i:i + size], size == 2 and rows == 1) for i in range(0, len(regs), size)]
 
 
 def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->terms", taps: str = "m->taps",
@@ -122,6 +149,9 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "start": start, "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
         "unrolls": not kind.product.integer and isa.lanes >= UNROLLED and len(rows) > 1,
         "row_list": rows, "reg_list": regs, "hold_b": len(regs) <= len(rows),
+        "quads": [{"i": i} for i in range(QUAD if kind.quads else 0)],
+        "panels": [{"p": p, "at": regs[p * (len(regs) // panels)].b} for p in range(panels)],
+        "pairs": pairs(regs, len(rows), isa),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
         "fetches": micro.fetches, "next_terms": NEXT_TERMS,

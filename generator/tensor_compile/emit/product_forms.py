@@ -92,6 +92,11 @@ class Form:
         return self.isa.vectors == "AVX2" and self.halves == 2 and rows > TALL
 
     @property
+    def quads(self) -> bool:
+        """Its multiply-add takes a lane of a register, so one load brings four neighbouring terms of a row."""
+        return self.isa.vectors == "NEON" and (not self.product.integer or self.product.group == 4 and self.extra == 0)
+
+    @property
     def pairs(self) -> bool:
         """Words are pairs of 16 bits, in registers of AVX2."""
         return self.isa.vectors == "AVX2" and self.product.integer and self.product.group == 2
