@@ -33,6 +33,10 @@ class UsageError(Exception):
     """The command line is wrong: exit code 2."""
 
 
+class Interrupted(KeyboardInterrupt):
+    """An interruption (Ctrl-C, SIGTERM, SIGHUP) that has something to say: what is kept, and how to go on."""
+
+
 def closest(name: str, known: Iterable[str]) -> str:
     """The start of a hint, "did you mean …? ", where one of the names is close to what was written; else nothing."""
     found = difflib.get_close_matches(name, list(known), 1)

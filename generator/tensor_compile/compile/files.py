@@ -202,6 +202,21 @@ def require_folder(path: Path) -> None:
         raise UserError("no such folder", str(path.parent))
 
 
+def require_writable(path: Path) -> None:
+    """Raises where an output cannot be written, as far as that is known beforehand; touches nothing."""
+    try:
+        place, replaced = _place(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    place = place.parent if replaced else place
+    if os.access(place, os.W_OK):
+        return
+    reason = errno.EACCES if os.path.exists(place) else errno.ENOENT
+    if reason == errno.EACCES and os.statvfs(place).f_flag & os.ST_RDONLY:
+        reason = errno.EROFS
+    raise UserError(f"cannot write: {os.strerror(reason)}", str(path))
+
+
 def unwritable(path: Path, error: OSError) -> UserError:
     """Names the first folder of the path that cannot be made, which is nearest to what the user named; else the path
     itself."""

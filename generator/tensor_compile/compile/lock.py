@@ -128,6 +128,11 @@ def write(path: Path, entries: dict[str, Entry]) -> bool:
     return files.write_if_changed(path, print_entries(entries))
 
 
+def require_writable(path: Path) -> None:
+    """Before anything is measured for it."""
+    files.require_writable(path)
+
+
 def templates_digest() -> str:
     """Of everything that the text and the code of a contraction come from but the compiler."""
     return files.tree_digest([TEMPLATES / "contraction", TEMPLATES / "include", TEMPLATES / "candidates.def"])[:8]
