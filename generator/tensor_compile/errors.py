@@ -30,7 +30,7 @@ class OptionError(UserError):
 
 
 class UsageError(Exception):
-    """The command line is wrong: exit code 2."""
+    """The command line is wrong: exit code 2. The message may end with a hint of its own."""
 
 
 class Interrupted(KeyboardInterrupt):

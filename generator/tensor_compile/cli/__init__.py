@@ -78,7 +78,8 @@ def main(argv: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, OptionError) else 1
     except UsageError as error:
-        print(f"tensor-compile: {error}", file=sys.stderr)
+        hint = "" if "\n  hint: " in str(error) else f"\n  hint: see tensor-compile {args.command} --help"
+        print(f"tensor-compile {args.command}: error: {error}{hint}", file=sys.stderr)
         return 2
     except KeyboardInterrupt as end:
         print(f"tensor-compile: interrupted{': ' if str(end) else ''}{end}", file=sys.stderr)
