@@ -53,7 +53,8 @@ def main(argv: list[str]) -> int:
         prog="tensor-compile", allow_abbrev=False,
         description="Compiles a model written in C (model.c) to one object file and a typed header, at build time.",
         epilog="Exit codes: 0 done, 1 an error in the model, its data or its environment, 2 wrong usage, 3 a bug of "
-               "tensor-compile, 130 interrupted (Ctrl-C, SIGTERM, SIGHUP). `tensor-compile COMMAND --help` describes a command.")
+               "tensor-compile, 130 interrupted (Ctrl-C, SIGTERM, SIGHUP). "
+               "`tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for module in (build_command, import_command, quantize_command, run_command, check_command, profile_command,

@@ -92,7 +92,8 @@ def run(args: argparse.Namespace) -> int:
     if args.backend != "c":
         raise UsageError("--target does not go with quantize, which runs the model on this processor")
     request = quantize_model.Request(
-        tuple(args.data), args.folder, args.observer, PERCENTILE if args.percentile is None else args.percentile, not args.per_tensor,
+        tuple(args.data), args.folder, args.observer,
+        PERCENTILE if args.percentile is None else args.percentile, not args.per_tensor,
         args.rescale == "floats", args.activations, tuple(args.float),
         args.function, args.force, os.path.abspath(args.report) if args.report else "", args.dims,
         arguments.mapping(args.map), args.samples, args.threads, not args.no_compare,

@@ -80,7 +80,8 @@ def parse(text: str, where: str) -> dict[str, Entry]:
     """The entries by key; `where` names the file in errors."""
     lines = text.splitlines()
     if not lines or lines[0] != HEADER:
-        raise UserError("not a tuning lock of this version", f"{where}:1", f"the first line must be {HEADER!r}; else delete the file: tensor-compile tune measures again")
+        raise UserError("not a tuning lock of this version", f"{where}:1",
+                        f"the first line must be {HEADER!r}; else delete the file: tensor-compile tune measures again")
     entries: dict[str, Entry] = {}
     key = None
     for number, line in enumerate(lines[1:], 2):
