@@ -30,7 +30,11 @@ class OptionError(UserError):
 
 
 class UsageError(Exception):
-    """The command line is wrong: exit code 2."""
+    """The command line is wrong: exit code 2. The message may end with a hint of its own."""
+
+
+class Interrupted(KeyboardInterrupt):
+    """An interruption (Ctrl-C, SIGTERM, SIGHUP) that has something to say: what is kept, and how to go on."""
 
 
 def closest(name: str, known: Iterable[str]) -> str:

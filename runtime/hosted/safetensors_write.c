@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static bool can_be_written(const tc_safetensor *t)
@@ -78,27 +79,101 @@ static void write_header(FILE *out, const tc_safetensor *tensors, size_t count)
             offset += t->bytes;
         }
     putc('}', out);
-    for (long at = ftell(out); at % 8; ++at)
-        putc(' ', out);
 }
 
+/* malloc'd, `length` bytes: what precedes the data. NULL: no memory. */
+static char *header_of(const tc_safetensor *tensors, size_t count, size_t *length)
+{
+    char *header = NULL;
+    FILE *out = open_memstream(&header, length);
+    if (!out)
+        return NULL;
+    fputs("12345678", out); /* the place of its length */
+    write_header(out, tensors, count);
+    bool ok = fflush(out) == 0;
+    for (size_t at = *length; at % 8; ++at)
+        putc(' ', out);
+    ok = !ferror(out) && ok;
+    if (fclose(out) != 0 || !ok) {
+        free(header);
+        return NULL;
+    }
+    for (int i = 0; i < 8; ++i)
+        header[i] = (char)((uint64_t)(*length - 8) >> 8 * i & 255);
+    return header;
+}
+
+/* From front to end: a FIFO is not sought in. */
 static bool write_file(FILE *out, const tc_safetensor *tensors, size_t count)
 {
-    static const char place[8] = {0};
-    fwrite(place, 1, sizeof place, out);
-    write_header(out, tensors, count);
-    const long end = ftell(out);
-    if (end < 8)
+    size_t length = 0;
+    char *header = header_of(tensors, count, &length);
+    if (!header)
         return false;
+    fwrite(header, 1, length, out);
+    free(header);
     for (size_t size = 8; size; size /= 2)
         for (size_t i = 0; i < count; ++i)
             if (tc_safetensors_type_of(tensors[i].dtype)->bytes == size && tensors[i].bytes)
                 fwrite(tensors[i].data, 1, tensors[i].bytes, out);
-    if (fseek(out, 0, SEEK_SET) != 0)
-        return false;
-    for (int i = 0; i < 8; ++i)
-        putc((int)((uint64_t)(end - 8) >> 8 * i & 255), out);
     return fflush(out) == 0 && !ferror(out);
+}
+
+/* The path that the link `path` holds, from where the link lies; malloc'd. NULL: no link, or errno says why. */
+static char *link_target(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    const size_t folder = slash ? (size_t)(slash - path) + 1 : 0;
+    for (size_t room = 256;; room *= 2) {
+        char *target = malloc(folder + room);
+        if (!target)
+            return NULL;
+        memcpy(target, path, folder);
+        const ssize_t length = readlink(path, target + folder, room);
+        if (length < 0) {
+            const int error = errno;
+            free(target);
+            errno = error;
+            return NULL;
+        }
+        if ((size_t)length < room) {
+            target[folder + (size_t)length] = 0;
+            if (target[folder] == '/')
+                memmove(target, target + folder, (size_t)length + 1);
+            return target;
+        }
+        free(target);
+    }
+}
+
+/* The file that `path` leads to over links, which need not exist; malloc'd. *direct: it is to be written in its place:
+ * it is no regular file, or one without a name (/dev/stdout may lead to it). NULL: errno says why. */
+static char *place_of(const char *path, bool *direct)
+{
+    struct stat at, found;
+    const bool exists = stat(path, &at) == 0;
+    if (!exists && errno != ENOENT)
+        return NULL;
+    *direct = exists && !S_ISREG(at.st_mode);
+    char *place = malloc(strlen(path) + 1);
+    if (!place || *direct)
+        return place ? strcpy(place, path) : NULL;
+    strcpy(place, path);
+    for (char *next; (next = link_target(place));) { /* stat has told of links in a circle */
+        free(place);
+        place = next;
+    }
+    if (errno != EINVAL && errno != ENOENT) {
+        free(place);
+        return NULL;
+    }
+    if (exists && (stat(place, &found) != 0 || found.st_dev != at.st_dev || found.st_ino != at.st_ino)) {
+        free(place);
+        *direct = true;
+        place = malloc(strlen(path) + 1);
+        return place ? strcpy(place, path) : NULL;
+    }
+    return place;
 }
 
 tc_status tc_safetensors_write(const char *path, const tc_safetensor *tensors, size_t count)
@@ -108,12 +183,18 @@ tc_status tc_safetensors_write(const char *path, const tc_safetensor *tensors, s
     const tc_status status = check_all(tensors, count);
     if (status != TC_STATUS_OK)
         return status;
-    const size_t length = strlen(path) + 32;
-    char *temporary = malloc(length);
-    if (!temporary)
+    bool direct = false;
+    char *place = place_of(path, &direct);
+    if (!place)
         return TC_STATUS_SYSTEM;
-    snprintf(temporary, length, "%s.%ld.tmp", path, (long)getpid());
-    FILE *out = fopen(temporary, "wb");
+    const size_t length = strlen(place) + 32;
+    char *name = malloc(length);
+    if (!name) {
+        free(place);
+        return TC_STATUS_SYSTEM;
+    }
+    snprintf(name, length, direct ? "%s" : "%s.%ld.tmp", place, (long)getpid());
+    FILE *out = fopen(name, "wb");
     bool ok = out != NULL;
     int error = errno;
     if (out) {
@@ -123,14 +204,15 @@ tc_status tc_safetensors_write(const char *path, const tc_safetensor *tensors, s
             ok = false;
             error = errno;
         }
-        if (ok && rename(temporary, path) != 0) {
+        if (ok && !direct && rename(name, place) != 0) {
             ok = false;
             error = errno;
         }
-        if (!ok)
-            remove(temporary);
+        if (!ok && !direct)
+            remove(name);
     }
-    free(temporary);
+    free(name);
+    free(place);
     errno = error;
     return ok ? TC_STATUS_OK : TC_STATUS_SYSTEM;
 }

@@ -2,6 +2,7 @@
 """Outputs are whole or absent; digests do not depend on places; depfiles read as Make reads them."""
 import os
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from tap import done, equal, raises, skip
@@ -50,6 +51,39 @@ with tempfile.TemporaryDirectory() as folder:
     (root / "file").write_text("")
     raises(UserError, lambda: files.write(root / "file" / "out.h", "x"), "cannot write", "a file in the folder's place")
     raises(UserError, lambda: files.write(Path("/proc/self/nothing/out.h"), "x"), "cannot write", "an unwritable place")
+
+    # What is no regular file is written, never replaced; of a link the target is replaced.
+    links = root / "links"
+    (links / "of").mkdir(parents=True)
+    pipe, link, target = links / "pipe", links / "link", links / "of" / "target"
+    os.mkfifo(pipe)
+    (links / "to_pipe").symlink_to("pipe")
+    with ThreadPoolExecutor() as readers:
+        for place in (pipe, links / "to_pipe"):
+            read = readers.submit(pipe.read_bytes)
+            files.write(place, iter((b"in ", b"parts")))
+            equal((read.result(), pipe.is_fifo()), (b"in parts", True), f"{place.name}: a FIFO is written")
+        read = readers.submit(pipe.read_bytes)
+        with files.Outputs() as outputs:
+            (links / "made").write_bytes(b"moved")
+            outputs.move(links / "made", pipe)
+            outputs.write(target, b"beside it")
+        equal((read.result(), pipe.is_fifo(), target.read_bytes()), (b"moved", True, b"beside it"), "or moved there")
+        read = readers.submit(lambda: os.close(os.open(pipe, os.O_RDONLY)))
+        raises(UserError, lambda: files.write(pipe, iter([b"x" * (1 << 16)] * 64)), "cannot write: Broken pipe",
+               "a reader that leaves is an error")
+    link.symlink_to("of/target")
+    files.write(link, b"new")
+    equal((os.readlink(link), target.read_bytes(), target.is_symlink()), ("of/target", b"new", False),
+          "a link's target is replaced")
+    raises(UserError, lambda: files.write(link, failing()), "cannot write", "a failure in the middle")
+    equal((target.read_bytes(), os.listdir(links / "of")), (b"new", ["target"]), "leaves the target")
+    target.unlink()
+    files.write(link, b"again")
+    equal((link.is_symlink(), target.read_bytes()), (True, b"again"), "or is made where there is none")
+    equal(sorted(os.listdir(links)), ["link", "of", "pipe", "to_pipe"], "nothing lies beside them")
+    files.write(link, b"a record", ours=True)
+    equal((link.is_symlink(), target.read_bytes()), (False, b"again"), "a place of the tool alone is replaced")
 
     for place in ("a", "b"):
         (root / place / "deep").mkdir(parents=True)

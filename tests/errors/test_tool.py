@@ -319,7 +319,7 @@ TC_FUNCTION(two)
             running = next((line.split()[0] for line in children.splitlines() if "/capture " in line), "")
         process.send_signal(number)
         said = process.communicate()[1]
-        ok(process.returncode == 1 and said == "tensor-compile: interrupted\n"
+        ok(process.returncode == 130 and said == "tensor-compile: interrupted\n"
            and not Path(f"/proc/{running}").exists() and
            not (endless / "out").exists(),
            f"{number.name} while the model never ends: its program is stopped, nothing is left"

@@ -117,7 +117,7 @@ for words, message in ((("--dim", "bach=5"), "--dim: the model has no dim 'bach'
 source = work / "net" / "model.c"
 source.write_text(text.replace("4096", "64"))
 result = tool("import", "net.onnx", "-o", "net")
-ok(result.returncode == 1 and "it was changed since it was imported, or no import wrote it" in result.stderr
+ok(result.returncode == 1 and "it was changed since an import wrote it, or something else wrote it" in result.stderr
    and "64" in source.read_text(), "an edited model.c is left alone")
 equal(tool("import", "net.onnx", "-o", "net", "--force").returncode, 0, "--force overwrites it")
 equal(source.read_text(), text, "as it was at first")

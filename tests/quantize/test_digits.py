@@ -21,7 +21,9 @@ with tempfile.TemporaryDirectory() as name:
                "--optimize", "size", "--cache", os.environ["TC_TESTS_CACHE"])
     if not ok(made.returncode == 0, "digits is quantized"):
         note(made.stderr)
-    equal(made.stdout.splitlines()[1:], ["in floats: 1 softmax (model.c:19)"], "all but its softmax")
+    equal(made.stdout.splitlines()[1:],
+          ["in floats: 1 softmax (model.c:19)", "", f"written: {out / 'model.c'}, {out / 'model.safetensors'}"],
+          "all but its softmax")
     content = (out / "model.safetensors").read_bytes()
     header = json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]])
     equal({name: entry["dtype"] for name, entry in header.items()},

@@ -75,6 +75,9 @@ with tempfile.TemporaryDirectory() as name:
             more=("--target", "cuda"))
     refused("m.c", "good", 2, "--dims: the model has no dim 'foo'\n  hint: its dims: n", more=("--dims", "foo=1"))
     refused("m.c", "good", 2, "not a percentage above 50: '3'", more=("--percentile", "3"))
+    for more in (("--percentile", "99"), ("--percentile", "99", "--observer", "minmax")):
+        refused("m.c", "good", 2, "tensor-compile quantize: error: --percentile goes with --observer percentile\n"
+                "  hint: ", more=more)
     ok(not (folder / "out").exists(), "and nothing is written")
 
     def says(message: str, *words: object) -> None:
@@ -82,12 +85,17 @@ with tempfile.TemporaryDirectory() as name:
         if not ok(done_.returncode and message in done_.stderr, message):
             note(f"{done_.returncode}: {done_.stderr}")
 
-    says("-o is missing: the folder for the quantized model\n"
+    says("tensor-compile quantize: error: -o is missing: the folder for the quantized model\n"
          "  hint: tensor-compile quantize MODEL.c --data FILE.safetensors -o DIR",
          "quantize", folder / "m.c", "--data", folder / "good")
     made = called("quantize", folder / "m.c", "--data", folder / "good", "-o", folder / "out", "--interpret",
                "--no-compare")
     ok(made.returncode == 0 and (folder / "out" / "model.safetensors").exists(), "the same model with good data")
+    text = (folder / "out" / "model.c").read_text(encoding="utf-8")
+    (folder / "out" / "model.c").write_text(text + "/* mine */\n", encoding="utf-8")
+    refused("m.c", "good", 1, "out/model.c: error: it was changed since quantize wrote it, or something else wrote it\n"
+            "  hint: --force overwrites it; -o names another folder")
+    (folder / "out" / "model.c").write_text(text, encoding="utf-8")
     beside = ("check", folder / "out" / "model.c", "--inputs", folder / "good")
     write(folder / "m.safetensors", {"other": ((3, 4), floats(12, 1)), "fc.weight": ((3, 4), floats(12, 1))})
     (folder / "other.c").write_text((folder / "m.c").read_text(encoding="utf-8").replace("fc.weight", "other"),
@@ -96,7 +104,8 @@ with tempfile.TemporaryDirectory() as name:
          "--float", folder / "other.c", "--interpret")
     says("--float goes with --inputs, and without --expect, --tap and --save", *beside, "--float", folder / "m.c",
          "--tap", "*")
-    says("--least goes with --float", *beside, "--least", "20")
+    says("tensor-compile check: error: --least goes with --float\n  hint: see tensor-compile check --help\n", *beside,
+         "--least", "20")
     (folder / "m.safetensors").write_bytes((folder / "inf.safetensors").read_bytes())
     refused("m.c", "good", 1, "fc (m.c:7) is infinite")
 done()

@@ -12,7 +12,8 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile import target
-from tensor_compile.compile import machine, profile_model
+from tensor_compile.compile import bench_model, machine, profile_model
+from tensor_compile.compile.costs import Cost
 from tensor_compile.compile.profile_model import Event
 
 TOOL = os.path.join(os.environ["TC_SOURCE_ROOT"], "generator", "tensor-compile")
@@ -21,6 +22,15 @@ TC_MODEL(two)
 {
     tc_tensor x = tc_input(g, "x", TC_F32, 8, 16), w = tc_input(g, "w", TC_F32, 8, 16);
     tc_output(g, "y", tc_softmax(tc_linear(x, w), -1));
+}
+"""
+
+BYTES = """#include <tensor_compile/model.h>
+TC_MODEL(bytes)
+{
+    tc_tensor x = tc_input(g, "x", TC_I8, 8, 16), w = tc_input(g, "w", TC_I8, 16, 8);
+    tc_tensor sums = tc_matmul_integer(x, w);
+    tc_output(g, "y", tc_softmax(tc_cast(sums, TC_F32), -1));
 }
 """
 
@@ -40,6 +50,25 @@ equal(machine.rates("avx2", alone), {"clock": 2000, "bandwidth": 7000}, "clock a
 text = machine.target_text("# a\nl2 = 5   # bytes\nname = \"l2\"\n", {"l2": 7, "clock": 9})
 equal(text, "# a\nl2 = 7   # bytes\nname = \"l2\"\nclock = 9\n", "a target file keeps its comments")
 
+over = "over 100 %: the bytes came from a nearer cache than the one that is as large as they are"
+cost = Cost(0, "one", "", "", False, 0, 1, 1000, 500, 500, (), ())
+
+
+class Found:
+    """What bench_model.text reads of a record."""
+
+    title, calls, isa = "m", 1, "avx2"
+
+    class variant:
+        name = "generic"
+
+
+for bound, least, said in (("bytes", 2.0, True), ("flops", 2.0, False), ("bytes", 1.0, False), ("-", 0.0, False)):
+    lines = bench_model.text(Found, [bench_model.Row(cost, 1.0, least, bound)], found)
+    equal(over in lines, said, f"{100 * least:.0f} % bound by {bound}: whether the bytes came from a nearer cache")
+ok(lines.startswith("m: 1.0 us in kernels of a call, median of 1 (generic, avx2, 2 threads); no ceiling of integers is "
+                    "measured\n"), "integers alone") or note(lines)
+
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     (folder / "two.c").write_text(SOURCE, encoding="utf-8")
@@ -55,6 +84,20 @@ with tempfile.TemporaryDirectory() as place:
     ok(sum(float(row[1]) for row in rows) > 99, "shares of the whole")
     drawn = xml.dom.minidom.parse(str(folder / "two.svg"))
     equal(len(drawn.getElementsByTagName("rect")), 1 + 2 * 2, "the chart has two bars a kernel")
+
+    (folder / "bytes.c").write_text(BYTES, encoding="utf-8")
+    result = models.tool(folder, "bench", "bytes.c", *isa, "--calls", "5", "--chart", "bytes.svg")
+    equal(result.returncode, 0, "a model of bytes is measured") or note(result.stderr)
+    rows = {row[-2]: row for row in map(str.split, result.stdout.splitlines()) if row and ".c:" in row[-1]}
+    ok(all(len(row) == 8 for row in rows.values()) and rows["softmax"][5] in ("flops", "bytes") and
+       rows["matmul_cast"][4:6] == ["-", "-"], "products of integers have no ceiling") or note(result.stdout)
+    ok("% of the ceilings, integers left out\n" in result.stdout
+       and "\n-: integers, for which no ceiling is measured\n" in result.stdout, "which is said")
+    result = models.tool(folder, "profile", "bytes.c", *isa, "--calls", "5")
+    rows = {row[-2]: row for row in map(str.split, result.stdout.splitlines()) if row and ".c:" in row[-1] and
+            len(row) == 9}
+    ok(rows["matmul_cast"][3] == "-" and rows["softmax"][3].isdigit()
+       and "; -: integers, whose peak is not known\n" in result.stdout, "nor in a profile") or note(result.stdout)
 
     result = subprocess.run([sys.executable, TOOL, "ceilings", "-o", "here.toml"], cwd=folder, capture_output=True,
                             text=True, check=False)

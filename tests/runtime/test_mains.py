@@ -62,6 +62,12 @@ with tempfile.TemporaryDirectory() as place:
     ok("    tc_index batch; /* 1..8; needs batch >= 3 */" in header and header.count("Guard, else") == 1,
        "the header tells what a slice needs, and no more than that")
     library = target_library(detect(("cc",), cache.root, "the compiler"), (), cache)
+    for compiler in filter(shutil.which, ("g++", "clang++")):
+        old = subprocess.run([compiler, "-std=c++17", "-fsyntax-only", "-I", str(ROOT / "runtime" / "include"), "-x",
+                              "c++", "-"], input="#include <tensor_compile/runtime.hpp>\n", capture_output=True,
+                             text=True, check=False)
+        ok(old.returncode and old.stderr.count(" error: ") == 1 and "runtime.hpp needs C++20: -std=c++20" in old.stderr,
+           f"{compiler}: an older C++ is told so, and nothing else") or note(old.stderr)
     for compiler, source in (("gcc", "main.c"), ("clang", "main.c"), ("g++", "main.cpp"), ("clang++", "main.cpp")):
         if not shutil.which(compiler):
             skip(f"{compiler} {source}", f"{compiler} is not installed")

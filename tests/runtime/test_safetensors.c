@@ -8,10 +8,12 @@
 #include "safetensors_cases.h"
 #include "tap.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char path[4096]; /* of a file that the tests write */
@@ -191,6 +193,68 @@ static void check_refused(void)
     tc_safetensors_close(&file);
 }
 
+static int same_content(const char *a, const char *b)
+{
+    char in_a[512], in_b[512];
+    FILE *first = fopen(a, "rb"), *second = fopen(b, "rb");
+    int same = first && second;
+    if (same) {
+        const size_t n = fread(in_a, 1, sizeof in_a, first), m = fread(in_b, 1, sizeof in_b, second);
+        same = n && n == m && !memcmp(in_a, in_b, n);
+    }
+    if (first)
+        fclose(first);
+    if (second)
+        fclose(second);
+    return same;
+}
+
+/* What a FIFO is given comes to its reader, and it stays a FIFO; of a link the target is replaced, or made. */
+static void check_places(void)
+{
+    static const float f[2] = {1, 2};
+    const tc_safetensor t = {.name = "x", .dtype = TC_DTYPE_F32, .rank = 1, .shape = {2}, .data = f, .bytes = sizeof f};
+    char pipe[4128], link[4128], far[4128], copy[4128];
+    snprintf(pipe, sizeof pipe, "%s.pipe", path);
+    snprintf(link, sizeof link, "%s.link", path);
+    snprintf(far, sizeof far, "%s.far", path);
+    snprintf(copy, sizeof copy, "%s.copy", path);
+    struct stat at;
+    tc_ok(tc_safetensors_write(path, &t, 1) == TC_STATUS_OK && mkfifo(pipe, 0600) == 0, "a file, and a FIFO");
+    fflush(stdout);
+    const pid_t reader = fork();
+    if (reader == 0) {
+        char bytes[512];
+        FILE *in = fopen(pipe, "rb"), *out = fopen(copy, "wb");
+        const size_t n = in && out ? fread(bytes, 1, sizeof bytes, in) : 0;
+        _exit(!(n && fwrite(bytes, 1, n, out) == n && fclose(out) == 0));
+    }
+    int status = 1;
+    tc_ok(tc_safetensors_write(pipe, &t, 1) == TC_STATUS_OK, "a FIFO is written");
+    tc_ok(stat(pipe, &at) == 0 && S_ISFIFO(at.st_mode), "and stays one");
+    if (!S_ISFIFO(at.st_mode))
+        kill(reader, SIGKILL);
+    tc_ok(waitpid(reader, &status, 0) == reader && status == 0 && same_content(path, copy), "its reader has the file");
+    remove(copy);
+    tc_ok(symlink(strrchr(copy, '/') + 1, far) == 0 && symlink(far, link) == 0, "a link to a link to no file");
+    for (int turn = 0; turn < 2; ++turn) {
+        tc_ok(tc_safetensors_write(link, &t, 1) == TC_STATUS_OK && same_content(path, copy),
+              turn ? "its target is replaced" : "the file is made");
+        tc_ok(lstat(link, &at) == 0 && S_ISLNK(at.st_mode) && lstat(far, &at) == 0 && S_ISLNK(at.st_mode) &&
+                  lstat(copy, &at) == 0 && S_ISREG(at.st_mode),
+              "the links stay");
+        FILE *out = fopen(copy, "wb");
+        if (out)
+            fclose(out);
+    }
+    remove(far);
+    tc_ok(symlink(link, far) == 0 && tc_safetensors_write(link, &t, 1) == TC_STATUS_SYSTEM, "links in a circle");
+    remove(pipe);
+    remove(link);
+    remove(far);
+    remove(copy);
+}
+
 int main(void)
 {
     const char *folder = getenv("TMPDIR");
@@ -203,6 +267,7 @@ int main(void)
     check_messages();
     check_written();
     check_refused();
+    check_places();
     remove(path);
     return tc_done();
 }

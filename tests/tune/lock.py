@@ -68,6 +68,7 @@ contraction f32 rows=2 target=a/avx2
             (printed.replace("  tc_", "=======\n  tc_", 1), "x:3: error: a merge conflict that is not resolved",
              "git's marks within an entry")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
+        raises(UserError, lambda: locks.parse(bad, "x"), "delete ", f"{what}: the hint helps")
 
 
 def everywhere() -> None:

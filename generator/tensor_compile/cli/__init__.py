@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The command-line tool: one module a sub-command, each with `add(subparsers)` and `run(args) -> int`.
 
-Exit codes: 0 done, 1 the user's error, 2 wrong usage, 3 a bug of this project.
+Exit codes: 0 done, 1 the user's error, 2 wrong usage, 3 a bug of this project, 130 interrupted, whatever the signal.
 """
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from typing import Mapping, NoReturn
 from ..errors import OptionError, Reported, UsageError, UserError, closest
 
 VERSION = "0.1.0"
+INTERRUPTED = 130   # what a shell says of a program that Ctrl-C ended
 
 
 class Parser(argparse.ArgumentParser):
@@ -52,7 +53,8 @@ def main(argv: list[str]) -> int:
         prog="tensor-compile", allow_abbrev=False,
         description="Compiles a model written in C (model.c) to one object file and a typed header, at build time.",
         epilog="Exit codes: 0 done, 1 an error in the model, its data or its environment, 2 wrong usage, 3 a bug of "
-               "tensor-compile. `tensor-compile COMMAND --help` describes a command.")
+               "tensor-compile, 130 interrupted (Ctrl-C, SIGTERM, SIGHUP). "
+               "`tensor-compile COMMAND --help` describes a command.")
     parser.add_argument("--version", action="version", version=f"tensor-compile {VERSION}")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND", dest="command", required=True)
     for module in (build_command, import_command, quantize_command, run_command, check_command, profile_command,
@@ -77,11 +79,12 @@ def main(argv: list[str]) -> int:
         print(error, file=sys.stderr)
         return 2 if isinstance(error, OptionError) else 1
     except UsageError as error:
-        print(f"tensor-compile: {error}", file=sys.stderr)
+        hint = "" if "\n  hint: " in str(error) else f"\n  hint: see tensor-compile {args.command} --help"
+        print(f"tensor-compile {args.command}: error: {error}{hint}", file=sys.stderr)
         return 2
-    except KeyboardInterrupt:
-        print("tensor-compile: interrupted", file=sys.stderr)
-        return 1
+    except KeyboardInterrupt as end:
+        print(f"tensor-compile: interrupted{': ' if str(end) else ''}{end}", file=sys.stderr)
+        return INTERRUPTED
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # the reader (`| head`) has gone
         return 0

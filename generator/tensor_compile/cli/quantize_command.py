@@ -9,6 +9,8 @@ from pathlib import Path
 from ..errors import UsageError
 from . import Parser, arguments
 
+PERCENTILE = 99.99   # of --observer percentile, unless it is said
+
 
 def percent(text: str) -> float:
     try:
@@ -43,7 +45,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                        help="the range of a value: from its smallest to its largest element, or without the outermost "
                             "ones "
                             "(default: minmax)")
-    group.add_argument("--percentile", type=percent, default=99.99, metavar="P",
+    group.add_argument("--percentile", type=percent, default=None, metavar="P",
                        help="so many percent of the elements lie within the range of --observer percentile (default: "
                             "99.99)")
     group.add_argument("--per-tensor", action="store_true",
@@ -85,10 +87,13 @@ def run(args: argparse.Namespace) -> int:
     if not args.folder:
         raise UsageError("-o is missing: the folder for the quantized model\n"
                          "  hint: tensor-compile quantize MODEL.c --data FILE.safetensors -o DIR")
+    if args.percentile is not None and args.observer != "percentile":
+        raise UsageError("--percentile goes with --observer percentile")
     if args.backend != "c":
         raise UsageError("--target does not go with quantize, which runs the model on this processor")
     request = quantize_model.Request(
-        tuple(args.data), args.folder, args.observer, args.percentile, not args.per_tensor,
+        tuple(args.data), args.folder, args.observer,
+        PERCENTILE if args.percentile is None else args.percentile, not args.per_tensor,
         args.rescale == "floats", args.activations, tuple(args.float),
         args.function, args.force, os.path.abspath(args.report) if args.report else "", args.dims,
         arguments.mapping(args.map), args.samples, args.threads, not args.no_compare,

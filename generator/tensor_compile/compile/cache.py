@@ -39,7 +39,7 @@ LEFT = 3600             # seconds after which a half-written record is of a buil
 def remember(path: Path, value: dict[str, Any]) -> None:
     """Writes a JSON file of the tool's own, with its digest."""
     text = json.dumps(value, sort_keys=True)
-    files.write(path, f'{{"digest": "{files.digest(text)}",\n"value": {text}}}\n')
+    files.write(path, f'{{"digest": "{files.digest(text)}",\n"value": {text}}}\n', ours=True)
 
 
 def recall(path: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping
 
-from ..emit.work import kernel_work
+from ..emit.work import in_integers, kernel_work
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Element, FunctionPlan, Loop, Step, Tiles, Variant, bodies
 from ..loops.scalars import extent, first
@@ -19,7 +19,8 @@ from .assemble import Made
 @dataclass(frozen=True, slots=True)
 class Cost:
     """A kernel in its step. runs: how often a call runs it; operations, read, written: of all of them, bytes of
-    distinct elements; code: bytes by instruction set; scope, place: "" where nothing is known."""
+    distinct elements; code: bytes by instruction set; scope, place: "" where nothing is known; integers: these are what
+    it computes, so that no ceiling of floats is its."""
 
     step: int
     label: str
@@ -33,6 +34,7 @@ class Cost:
     written: int
     symbols: tuple[str, ...]
     code: tuple[int, ...]
+    integers: bool = False
 
     @property
     def name(self) -> str:
@@ -81,7 +83,7 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, runs, runs * work, runs * moved.read,
                           runs * moved.written,
-                          symbols, tuple(map(made.code, symbols))))
+                          symbols, tuple(map(made.code, symbols)), in_integers(kernel)))
     return found
 
 

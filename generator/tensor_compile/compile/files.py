@@ -74,15 +74,18 @@ def blocks(path: Path) -> Iterator[bytes]:
 class Outputs:
     """Outputs that appear together: each is made whole beside its place, and all are renamed when the block ends. An
     error within the block, or a place that cannot be taken, is the user's (unwritable, full, a folder there) and leaves
-    every place as it was.
+    every place as it was. Of a symbolic link the target is replaced. A FIFO or a device is never replaced but written,
+    before the others are renamed. ours: places of the tool alone, where whatever lies there is replaced.
 
         with Outputs() as outputs:
             outputs.write(path, data)
             outputs.move(made, other_path)
     """
 
-    def __init__(self) -> None:
+    def __init__(self, ours: bool = False) -> None:
+        self._ours = ours
         self._staged: list[tuple[Path, Path]] = []
+        self._direct: list[tuple[Path, Path]] = []
 
     def __enter__(self) -> "Outputs":
         return self
@@ -92,32 +95,41 @@ class Outputs:
             if kind is None:
                 self._commit()
         finally:
-            for beside, _place in self._staged:
-                beside.unlink(missing_ok=True)
+            for made, _place in self._staged + self._direct:
+                made.unlink(missing_ok=True)
 
     def write(self, path: Path, data: bytes | str | Iterable[bytes]) -> None:
         """Where data is no text and no bytes, it is written part by part."""
         if isinstance(data, str):
             data = encoded(data)
         try:
-            with open(self._stage(path), "wb") as f:
-                for part in (data,) if isinstance(data, bytes) else data:
-                    f.write(part)
+            _fill(self._stage(path), (data,) if isinstance(data, bytes) else data)
         except OSError as error:
             raise unwritable(path, error) from None
 
     def move(self, source: Path, path: Path) -> None:
         """The file `source` becomes the output: by its name alone where both lie on one file system."""
         try:
-            os.replace(source, self._stage(path))
+            made = self._stage(path)
+            try:
+                os.replace(source, made)
+            except OSError as error:
+                if error.errno != errno.EXDEV:
+                    raise
+                _fill(made, blocks(source))
+                source.unlink()
         except OSError as error:
-            if error.errno != errno.EXDEV:
-                raise unwritable(path, error) from None
-            self._staged.pop()[0].unlink()
-            self.write(path, blocks(source))
-            source.unlink()
+            raise unwritable(path, error) from None
 
     def _stage(self, path: Path) -> Path:
+        """An empty file that becomes the output, or that is copied into it."""
+        if not self._ours:
+            path, replaced = _place(path)
+            if not replaced:
+                fd, name = tempfile.mkstemp(prefix="tensor-compile-")
+                os.close(fd)
+                self._direct.append((Path(name), path))
+                return Path(name)
         shown = decoded(encoded(path.name)[:LONGEST_NAME - 20])  # room for the dots and what mkstemp appends
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -139,6 +151,11 @@ class Outputs:
                 raise unwritable(path, error) from None
             if taken:
                 raise UserError("cannot write: Is a directory", str(path))
+        for made, path in self._direct:
+            try:
+                _fill(path, blocks(made))
+            except OSError as error:
+                raise unwritable(path, error) from None
         for beside, path in self._staged:
             try:
                 beside.chmod(0o666 & ~_umask())
@@ -147,16 +164,57 @@ class Outputs:
                 raise unwritable(path, error) from None
 
 
-def write(path: Path, data: bytes | str | Iterable[bytes]) -> None:
+def write(path: Path, data: bytes | str | Iterable[bytes], ours: bool = False) -> None:
     """One output, as Outputs."""
-    with Outputs() as outputs:
+    with Outputs(ours) as outputs:
         outputs.write(path, data)
+
+
+def _fill(path: Path, parts: Iterable[bytes]) -> None:
+    with open(path, "wb") as f:
+        for part in parts:
+            f.write(part)
+
+
+def _place(path: Path) -> tuple[Path, bool]:
+    """The file that the path leads to, and whether a new one may take its place. A link may lead to a file that has no
+    name any more (/dev/stdout): it is written, like what is no regular file."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return (Path(os.path.realpath(path)) if path.is_symlink() else path), True
+    if stat.S_ISDIR(mode):
+        return path, True  # what takes its place says why it cannot
+    if not stat.S_ISREG(mode):
+        return path, False
+    if not path.is_symlink():
+        return path, True
+    target = Path(os.path.realpath(path))
+    try:
+        return (target, True) if os.path.samefile(path, target) else (path, False)
+    except OSError:
+        return path, False
 
 
 def require_folder(path: Path) -> None:
     """Raises where an output has no folder to lie in: before what it is made of is measured."""
     if not path.parent.is_dir():
         raise UserError("no such folder", str(path.parent))
+
+
+def require_writable(path: Path) -> None:
+    """Raises where an output cannot be written, as far as that is known beforehand; touches nothing."""
+    try:
+        place, replaced = _place(path)
+    except OSError as error:
+        raise unwritable(path, error) from None
+    place = place.parent if replaced else place
+    if os.access(place, os.W_OK):
+        return
+    reason = errno.EACCES if os.path.exists(place) else errno.ENOENT
+    if reason == errno.EACCES and os.statvfs(place).f_flag & os.ST_RDONLY:
+        reason = errno.EROFS
+    raise UserError(f"cannot write: {os.strerror(reason)}", str(path))
 
 
 def unwritable(path: Path, error: OSError) -> UserError:
@@ -169,7 +227,7 @@ def unwritable(path: Path, error: OSError) -> UserError:
 def write_if_changed(path: Path, data: bytes | str) -> bool:
     data = encoded(data)
     try:
-        if path.read_bytes() == data:
+        if path.is_file() and path.read_bytes() == data:
             return False
     except OSError:
         pass

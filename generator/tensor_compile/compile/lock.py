@@ -50,6 +50,8 @@ from ..target import Target
 
 HEADER = "# tensor-compile tuning lock 1"
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")   # of git, where a merge left both sides
+BROKEN = "delete the lines that are no whole entry (a key and, below it, a candidate), or the file: tensor-compile " \
+    "tune measures what is missing then"
 VARIANT = "variant "
 _CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)"
                      r"(?P<emulated> emulated)?, (?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)$")
@@ -78,7 +80,8 @@ def parse(text: str, where: str) -> dict[str, Entry]:
     """The entries by key; `where` names the file in errors."""
     lines = text.splitlines()
     if not lines or lines[0] != HEADER:
-        raise UserError("not a tuning lock of this version", f"{where}:1", f"the first line must be {HEADER!r}")
+        raise UserError("not a tuning lock of this version", f"{where}:1",
+                        f"the first line must be {HEADER!r}; else delete the file: tensor-compile tune measures again")
     entries: dict[str, Entry] = {}
     key = None
     for number, line in enumerate(lines[1:], 2):
@@ -91,20 +94,21 @@ def parse(text: str, where: str) -> dict[str, Entry]:
                             "delete the lines of marks; tensor-compile tune measures what is missing then")
         if key is None:
             if line.startswith(" ") or " target=" not in line:
-                raise UserError("expected the key of an entry", place, "tensor-compile tune writes this file")
+                raise UserError("expected the key of an entry", place, BROKEN)
             key = line
             if key in entries:
-                raise UserError("a second entry of the same key", place)
+                raise UserError("a second entry of the same key", place, "delete one of the two, two lines each")
             continue
         match = _CHOICE.match(line)
         if not match:
             raise UserError("expected a candidate and its provenance", place,
-                            "for example: tc_contraction_f32_6x16__avx2 12.3 us, gcc 12.2.0, templates 01234567")
+                            f"{BROKEN}; a candidate is, for example: tc_contraction_f32_6x16__avx2 12.3 us, "
+                            "gcc 12.2.0, templates 01234567")
         entries[key] = Entry(key, match["name"], float(match["time"]), bool(match["emulated"]), match["compiler"],
                              match["templates"], match["unit"])
         key = None
     if key is not None:
-        raise UserError("an entry without a candidate", f"{where}:{len(lines)}")
+        raise UserError("an entry without a candidate", f"{where}:{len(lines)}", BROKEN)
     return entries
 
 
@@ -126,6 +130,11 @@ def print_entries(entries: dict[str, Entry]) -> str:
 def write(path: Path, entries: dict[str, Entry]) -> bool:
     """Writes where the text differs; returns whether it did."""
     return files.write_if_changed(path, print_entries(entries))
+
+
+def require_writable(path: Path) -> None:
+    """Before anything is measured for it."""
+    files.require_writable(path)
 
 
 def templates_digest() -> str:

@@ -212,7 +212,8 @@ def table(of: Recorded) -> str:
         cached = any(float(row[5] or 0) > 100 for row in body)
         lines += ["", f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
                       f"{limits.bytes / 1e9:.0f} GB/s from memory (its file's clock and bandwidth)"
-                      + ("; over 100 %: the bytes came from a cache, not from memory" if cached else "")]
+                      + ("; over 100 %: the bytes came from a cache, not from memory" if cached else "")
+                      + ("; -: integers, whose peak is not known" if any(c.integers for c in rows) else "")]
     return "\n".join(lines) + "\n\n"
 
 
@@ -220,7 +221,8 @@ def _rates(cost: Cost, us: float, limits: Ceilings) -> tuple[str, str, str, str]
     if us <= 0:
         return "", "", "", ""
     operations, moved = cost.operations / us * 1e6, cost.bytes / us * 1e6
-    return (f"{operations / 1e9:.2f}", f"{100 * operations / limits.operations:.0f}" if limits.operations else "",
+    peak = "" if not limits.operations else "-" if cost.integers else f"{100 * operations / limits.operations:.0f}"
+    return (f"{operations / 1e9:.2f}", peak,
             f"{moved / 1e9:.2f}", f"{100 * moved / limits.bytes:.0f}" if limits.bytes else "")
 
 

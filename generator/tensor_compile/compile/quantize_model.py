@@ -63,12 +63,12 @@ def run(options: Options, request: Request) -> int:
         raise OptionError("--data is missing: the ranges of the model's values come from samples of its inputs",
                           options.shown,
                           "--data FILE.safetensors has them by name, one behind the other along the first axis")
-    model = Path(request.out) / "model.c"
+    model, constants = Path(request.out) / "model.c", Path(request.out) / "model.safetensors"
     if model.exists() and model.resolve() == Path(options.model).resolve():
         raise OptionError("the quantized model would take the place of the model itself", options.shown,
                           "-o names another folder")
     if not request.force:
-        check_untouched(model, str(model))
+        check_untouched(model, str(model), "quantize")
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         folder = Path(scratch)
@@ -76,7 +76,7 @@ def run(options: Options, request: Request) -> int:
         written, text = _quantized(float_model, request, cache, folder, progress)
         with files.Outputs() as outputs:
             outputs.write(model, written.text)
-            outputs.write(Path(request.out) / "model.safetensors", written.blocks())
+            outputs.write(constants, written.blocks())
         lines = text
         if request.compare:
             progress.say(f"{model}: comparing with {options.shown}")
@@ -86,6 +86,7 @@ def run(options: Options, request: Request) -> int:
     print("\n".join(lines))
     if request.report:
         files.write(Path(request.report), ("\n".join(lines) + "\n").encode())
+    print(f"\nwritten: {', '.join(map(str, filter(None, (model, constants, request.report))))}")
     return 0
 
 

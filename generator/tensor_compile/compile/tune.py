@@ -17,7 +17,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from math import inf
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, Protocol, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Protocol, Sequence
 
 from ..emit import candidates as table
 from ..emit.key import kernel_key
@@ -165,6 +165,8 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         with limited(budget):
             order = best_first(tools)
             todo = sorted(cases(kernels, tools, known, again), key=lambda case: order.index(case.incumbent.isa))
+            if keep and todo:
+                locks.require_writable(lock)
             result.used |= {case.name: case.incumbent.name for case in todo}
             result.chosen |= {case.name: case.candidates[0].name for case in todo}
             groups = [todo] if todo else []
@@ -190,6 +192,13 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         if keep and result.timed:
             _keep(result, known, tools, lock)
     return result
+
+
+def held(kernels: Sequence[ContractionKernel], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
+    """How many keys the kernels have, and how many of these have an entry that applies."""
+    found = {kernel_key(kernel, isa, target.name): (kernel, isa)
+             for kernel in kernels for isa in made_for(kernel, target)}
+    return len(found), sum(_applies(known.get(key), *of) is not None for key, of in found.items())
 
 
 def _changed(result: Result, todo: Sequence[Case]) -> list[Case]:

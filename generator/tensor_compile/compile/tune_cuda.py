@@ -145,6 +145,13 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
     return list(made.values())
 
 
+def held(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
+    """As tune.held."""
+    keys = {key_of(kernel, target): kernel for kernel in found}
+    return len(keys), sum(key in known and named(kernel, target, known[key].candidate) is not None
+                          for key, kernel in keys.items())
+
+
 def templates_digest() -> str:
     return cuda_image.headers_digest()[:8]
 
@@ -157,6 +164,8 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     by = _device(harness, tools, note)
     known = locks.read(lock)
     todo = sorted(cases(found, tools.target, known, by, again), key=lambda case: -case.operations)
+    if keep and todo:
+        locks.require_writable(lock)
     about = {case.name: by.text(case.product) for case in todo}
     result = Result("us", by=about, used={case.name: shape_name(case.incumbent) for case in todo},
                     chosen={case.name: shape_name(case.shapes[0]) for case in todo})

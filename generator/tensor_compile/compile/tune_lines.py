@@ -121,6 +121,8 @@ def tune(options: Options, kind: Kind, target: Target, compiler: Compiler, again
     try:
         done += [d.key for d in left if not _choices(d, search)]
         if len(done) < len(left):
+            if keep:
+                locks.require_writable(lock)
             _measure(options, kind, left, search, done, target, progress)
     except OutOfTime:
         ended = False

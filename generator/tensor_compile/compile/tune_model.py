@@ -10,7 +10,7 @@ from functools import partial
 from typing import Callable, Iterable, Iterator, Sequence
 
 from ..emit.key import split_key
-from ..errors import UsageError
+from ..errors import Interrupted, UsageError
 from ..instruction_sets import instruction_set
 from ..loops import schedule_cuda
 from ..loops.accesses import written
@@ -18,8 +18,8 @@ from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPl
 from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target
-from . import assemble, counting, cuda_image, decisions, pack, processor, recording, tune, tune_cuda, tune_lines, \
-    tune_variants, tune_whole
+from . import assemble, counting, cuda_image, decisions, lock as locks, pack, processor, recording, tune, tune_cuda, \
+    tune_lines, tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Tuning
 from .options import Options
@@ -104,11 +104,15 @@ def used(of: Planned) -> list[str]:
 
 
 def search(options: Options, request: Request, clock: Clock, tell: Say) -> Result:
-    """tell: gets lines that stay; what is under way is shown as progress."""
+    """tell: gets lines that stay; what is under way is shown as progress. An interruption says what is kept."""
     if options.backend == "cuda" and (request.count != "time" or request.wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
     # a frozen build asks for lines that are to be measured here
-    return _Search(replace(options, tune="lock"), request, clock, tell).run()
+    begun = _Search(replace(options, tune="lock"), request, clock, tell)
+    try:
+        return begun.run()
+    except KeyboardInterrupt:
+        raise Interrupted(begun.kept()) from None
 
 
 @dataclass(slots=True)
@@ -120,6 +124,7 @@ class _Search:
     formed: float = 0.0   # seconds that forms took
     share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
     waiting: bool = False   # one of them had too little
+    last: Planned | None = None   # what the build was when it was looked at last
 
     def run(self) -> Result:
         of = self.planned()
@@ -147,6 +152,20 @@ class _Search:
             self.lines(now)   # where kernels are others then, they are the next run's
         return result
 
+    def kept(self) -> str:
+        """What an interruption leaves behind."""
+        lock, of = self.options.lock_path, self.last
+        if not self.request.keep:
+            return "nothing was written"
+        if of is None:
+            return "nothing was measured yet; run it again"
+        known = locks.read(lock)
+        total, held = tune_cuda.held(tune_cuda.kernels(of.plan, schedule_cuda.units(of.target)), of.target, known) \
+            if of.target.apart else tune.held(tune.contractions(of.plan), of.target, known)
+        return f"{held} of {total} kernel{'' if total == 1 else 's'} {'is' if held == 1 else 'are'} in " \
+               f"{os.path.relpath(lock)}; run it again to go on" if known else \
+               f"there is no {os.path.relpath(lock)} yet; run it again"
+
     def short(self, part: float) -> bool:
         """Whether decisions would not come to their end in that part of what is left of the time."""
         room = self.clock.left(part)
@@ -156,7 +175,8 @@ class _Search:
         """What the build is now; None where there is no time for that."""
         try:
             with tune.limited(self.clock.left()):
-                return planned(self.options)
+                self.last = planned(self.options)
+                return self.last
         except OutOfTime:
             return None
 

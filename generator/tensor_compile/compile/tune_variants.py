@@ -77,6 +77,8 @@ def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, agai
     todo = {at for at, key in keys.found.items() if at in sized and (again or not fresh(key))}
     if not todo or target.threads < 2 and not target.tiles:
         return
+    if keep:
+        locks.require_writable(lock)
     for name, found in _measured(options, todo, target, progress):
         key = keys.found[name]
         used = parse(known[key].candidate) if key in known else None

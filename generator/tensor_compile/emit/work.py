@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from typing import Iterable, Mapping
 
+from ..graph.dtypes import DTYPES
 from ..loops.column_pairs import multiplied
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
-    Kernel, PreparedKernel, Program, RowSort, Step, Tiles
-from ..loops.scalar_ir import Reduction, Scalar
-from ..loops.scalars import extent
+    Kernel, LoopNestKernel, PreparedKernel, Program, RowSort, Step, Tiles
+from ..loops.scalar_ir import Apply, Reduction, Scalar
+from ..loops.scalars import extent, walk
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
 
 
@@ -53,6 +54,25 @@ def tiles_work(tiles: Tiles) -> Expr:
 def kernel_work(kernel: Kernel, usual: Mapping[Sym, int] | None = None) -> Expr:
     """Scalar operations of one run of a kernel: a multiply-add counts two. usual: of a tile region with windows."""
     return _over_dims(_kernel(kernel).substitute(usual or {}))
+
+
+def in_integers(kernel: Kernel) -> bool:
+    """Whether what a kernel computes is integers, which a ceiling of float multiply-adds says nothing of: its products
+    and sums, where it has any; else all its values. What only moves or converts elements computes nothing."""
+    if isinstance(kernel, PreparedKernel):
+        return in_integers(kernel.contraction)
+    if isinstance(kernel, GroupedContractionKernel):
+        return all(in_integers(part) for part in kernel.contractions)
+    if isinstance(kernel, ContractionKernel):
+        return kernel.product.integer
+    if not isinstance(kernel, LoopNestKernel):
+        return False
+    values = [s for phase in kernel.phases for s in walk(*phase.values)]
+    dtypes = {r.value.dtype for phase in kernel.phases for r in phase.reduces} | \
+        {s.value.dtype for s in values if isinstance(s, Reduction)}
+    if not dtypes and any(isinstance(s, Apply) and s.op not in ("cast", "bitcast") for s in values):
+        dtypes = {s.dtype for s in values}
+    return bool(dtypes) and not any(DTYPES[dtype].is_float for dtype in dtypes)
 
 
 def _kernel(kernel: Kernel) -> Expr:

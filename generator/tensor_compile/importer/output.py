@@ -62,8 +62,9 @@ def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str]
     return Written("/*" + "\n".join(head)[2:] + f"{seal}\n */\n{body}", weights, sources)
 
 
-def check_untouched(path: Path, shown: str) -> None:
-    """Raises where a file lies there that an import did not write, or that was changed since."""
+def check_untouched(path: Path, shown: str, writer: str = "an import") -> None:
+    """Raises where a file lies there that neither an import nor `quantize` wrote, or that was changed since. writer:
+    what would take its place."""
     try:
         text = path.read_text(encoding="utf-8")
     except FileNotFoundError:
@@ -73,5 +74,5 @@ def check_untouched(path: Path, shown: str) -> None:
     found = _SEAL.search(text)
     rest = text[text.index(" */\n", found.end()) + 4:] if found and " */\n" in text[found.end():] else ""
     if not found or hashlib.sha256(rest.encode()).hexdigest() != found[1]:
-        raise UserError("it was changed since it was imported, or no import wrote it", shown,
+        raise UserError(f"it was changed since {writer} wrote it, or something else wrote it", shown,
                         "--force overwrites it; -o names another folder")

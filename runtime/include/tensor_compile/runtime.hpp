@@ -16,6 +16,10 @@
 #ifndef TENSOR_COMPILE_RUNTIME_HPP
 #define TENSOR_COMPILE_RUNTIME_HPP
 
+#if !defined __cplusplus || __cplusplus <= 201703L
+#error "tensor_compile/runtime.hpp needs C++20: -std=c++20 (tensor_compile/runtime.h, in C, goes with every C++)"
+#else
+
 #include "hosted.h"
 #include "safetensors.h"
 
@@ -290,4 +294,5 @@ inline void write_safetensors(const std::string &path, std::initializer_list<tc_
 
 } /* namespace tensor_compile */
 
+#endif /* C++20 */
 #endif

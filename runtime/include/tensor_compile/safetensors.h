@@ -61,9 +61,11 @@ const tc_safetensor *tc_safetensors_find(const tc_safetensors *file, const char 
  * TC_STATUS_BAD_ARGUMENT: no such tensor, another dtype or size; file->message says which. */
 tc_status tc_safetensors_read(tc_safetensors *file, const char *name, tc_dtype dtype, void *to, size_t bytes);
 
-/* Writes a file: beside `path`, then renamed, so that there is never half a file. Elements of larger dtypes come first,
- * so all data is aligned. TC_STATUS_NULL_POINTER; TC_STATUS_BAD_ARGUMENT: a dtype or rank that there is not, a name
- * that is no UTF-8, two of one name, or bytes that are not those of the shape; TC_STATUS_SYSTEM (errno says why). */
+/* Writes a file: beside `path`, then renamed, so that there is never half a file. Where `path` is a symbolic link, this
+ * is done to the file that it leads to; a FIFO or a device is written in its place. Elements of larger dtypes come
+ * first, so all data is aligned. TC_STATUS_NULL_POINTER; TC_STATUS_BAD_ARGUMENT: a dtype or rank that there is not, a
+ * name that is no UTF-8, two of one name, or bytes that are not those of the shape; TC_STATUS_SYSTEM (errno says
+ * why). */
 tc_status tc_safetensors_write(const char *path, const tc_safetensor *tensors, size_t count);
 
 #ifdef __cplusplus

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`tune` that is interrupted says what is kept; a lock that cannot be written is said before anything is measured."""
+import os
+import signal
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import forked
+from small_model import ISA, prepare, run
+from tap import done, equal, note, ok, raises, skip
+from tensor_compile.compile import files, tune
+from tensor_compile.errors import UserError
+
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(model)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 4, 16), w = tc_input(g, "w", TC_F32, 16, 16);
+    tc_tensor v = tc_input(g, "v", TC_F32, 16, 24);
+    tc_output(g, "y", tc_matmul(tc_tanh(tc_matmul(x, w)), v));
+}
+"""
+LOCK = "model.tuning.lock"
+
+
+def interrupt(folder: Path, number: int, *words: str) -> tuple[int, str]:
+    """Exit code and last words of a `tune` that gets the signal (SIGINT: its children, too) while it measures."""
+    process = subprocess.Popen([str(forked.PROGRAM), "tune", "-C", "out", "--rounds", "4000000", "--budget", "none",
+                                *words], cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                               env=os.environ | {"XDG_CACHE_HOME": str(folder)}, start_new_session=True)
+    below = ""
+    while process.poll() is None and "/harness time" not in below:
+        time.sleep(0.05)
+        below = subprocess.run(["ps", "-o", "args=", "--ppid", str(process.pid)], capture_output=True, text=True,
+                               check=False).stdout
+    if process.poll() is None:
+        os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
+    said = process.communicate()[1]
+    return process.returncode, said.removeprefix("tensor-compile: ").rstrip()
+
+
+def main(folder: Path) -> None:
+    prepare(folder, MODEL)
+    built = run(folder, "build", "model.c", "-o", "out", "--isa", ISA)
+    equal(built.returncode, 0, "built") or note(built.stderr)
+    for number in (signal.SIGINT, signal.SIGTERM):
+        equal(interrupt(folder, number, "--exe-wrapper", "env"),
+              (130, f"interrupted: there is no {LOCK} yet; run it again"), number.name)
+    equal(interrupt(folder, signal.SIGTERM, "--exe-wrapper", "env", "--diff"),
+          (130, "interrupted: nothing was written"), "--diff")
+
+    # Between two kernels.
+    real = tune.Telling.measuring
+
+    def second(self: tune.Telling) -> None:
+        real(self)
+        if self.done == 2:
+            raise KeyboardInterrupt
+    tune.Telling.measuring = second
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env")
+    tune.Telling.measuring = real
+    equal((told.returncode, told.stderr),
+          (130, f"tensor-compile: interrupted: 1 of 2 kernels is in {LOCK}; run it again to go on\n"), "one is kept")
+    before = (folder / LOCK).read_bytes()
+
+    # Root may write anywhere: the folder says no by itself.
+    may, harness = os.access, tune.run_harness
+
+    def measures(*_: object) -> None:
+        raise AssertionError("measured")
+    os.access = lambda path, mode: str(path) != str(folder) and may(path, mode)
+    tune.run_harness = measures
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--exe-wrapper", "env")
+    again = run(folder, "tune", "-C", "out", "--rounds", "2", "--all")
+    raises(UserError, lambda: files.require_writable(folder / LOCK), "cannot write: Permission denied", "a folder")
+    os.access, tune.run_harness = may, harness
+    for ended in (told, again):
+        ok(ended.returncode == 1 and ended.stderr.endswith(f"{LOCK}: error: cannot write: Permission denied\n")
+           and not ended.stdout, "a lock that cannot be written") or note(ended.stdout + ended.stderr)
+    equal((folder / LOCK).read_bytes(), before, "it is as it was")
+    listed = sorted(os.listdir(folder))
+    files.require_writable(folder / LOCK)
+    files.require_writable(folder / "other.lock")
+    equal((sorted(os.listdir(folder)), (folder / LOCK).read_bytes()), (listed, before), "looking changes nothing")
+    raises(UserError, lambda: files.require_writable(folder / "none" / "x"), "cannot write: No such file", "no folder")
+
+
+if not ISA:
+    skip("stopped", f"no target of {os.uname().machine}")
+else:
+    with tempfile.TemporaryDirectory() as name:
+        main(Path(name).resolve())
+done()
