@@ -70,8 +70,8 @@ def program(folder: Path, cache: Path, past: int, arguments: Sequence[str], shap
     subprocess.run([*builds.CC, "-std=c11", "-O3", "-march=native", "-Wall", "-Wextra", "-Werror",
                     f"-DKV_HEADS={KV_HEADS}", f"-DHEAD={HEAD}", f"-I{folder}", f"-I{include}",
                     str(builds.HERE / "decode.c"),
-                    *map(str, builds.POOL), str(folder / "model.o"), *map(str, builds.core(folder / "core")), "-pthread",
-                    "-Wl,--gc-sections", "-o", str(made)], check=True)
+                    *map(str, builds.POOL), str(folder / "model.o"), *map(str, builds.core(folder / "core")),
+                    "-pthread", "-Wl,--gc-sections", "-o", str(made)], check=True)
     return made
 
 
