@@ -34,7 +34,8 @@ static TC_INLINE tcv_i32 tcv_quantized_quotient_f32(tcv_f32 x, float y, int32_t 
     const tcq_divisor by = tcq_divisor_f32(y);
     const __m512 least = _mm512_set1_ps((float)(low - zero) * y), most = _mm512_set1_ps((float)(high - zero) * y);
     const __m512 q = tcq_quotient_f32(tcq_between_f32(x.a, least, most), &by);
-    return (tcv_i32){_mm512_maskz_add_epi32(_mm512_cmp_ps_mask(q, q, _CMP_ORD_Q), _mm512_cvtps_epi32(q), _mm512_set1_epi32(zero))};
+    const __mmask16 number = _mm512_cmp_ps_mask(q, q, _CMP_ORD_Q);
+    return (tcv_i32){_mm512_maskz_add_epi32(number, _mm512_cvtps_epi32(q), _mm512_set1_epi32(zero))};
 #else
     return tcv_quantized_f32(tcv_div_f32(x, tcv_splat_f32(y)), low, high, zero);
 #endif

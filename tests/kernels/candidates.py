@@ -158,6 +158,13 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                                                                           packed_a=True))
                 out += [Case(f"{columns} columns of bytes", bytes_of, {}, (form,), form) for form in forms
                         if table.refusal(bytes_of, form) is None]
+        if tile.dtype == "i32" and target.arch == "x86_64":   # windows of three channels, with padding or none
+            a, b = (("u8", "i8"), ("i8", "i16"), ("u8", "i16"))[i % 3]
+            product = products.integers(a, b, target.arch)[0]
+            whole = replace(schedules(tile, target)[-1], dtype=product.name)
+            three = window(3, 6, 20, product, pad=i // 3 % 2, panel=target.panel)
+            if table.refusal(three, whole) is None:
+                out.append(Case(f"{a} x {b} 3x3 of three channels", three, {}, (whole,), whole))
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
@@ -199,10 +206,10 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                              ("bands", replace(own, bands=3)), ("bands", replace(plain, mc=2 * tile.rows, bands=2))):
                 if table.refusal(rows, form) is None:
                     out.append(Case(f"{of} of rows", rows, {}, (form,), form))
-            window = convolution(2, 4, 9, 7, 2 * tile.columns, (3, 3), pad=1, panel=target.panel)
+            image = convolution(2, 4, 9, 7, 2 * tile.columns, (3, 3), pad=1, panel=target.panel)
             form = replace(own, bands=4)
-            if table.refusal(window, form) is None:
-                out.append(Case("bands of a padded convolution", window, {}, (form,), form))
+            if table.refusal(image, form) is None:
+                out.append(Case("bands of a padded convolution", image, {}, (form,), form))
     return out
 
 

@@ -37,13 +37,14 @@ SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0, 1e-40, -1e-45, 3e38, -3e38]
 
 @dataclass
 class Case:
-    """A kernel, the sizes of its dims, and what its index buffers stay below."""
+    """A kernel, the sizes of its dims, what its index buffers stay below, and the largest of its numbers of f32."""
 
     name: str
     kernel: LoopNestKernel
     sizes: dict[Sym, int] = field(default_factory=dict)
     below: int = 5
     extreme: bool = False
+    most: float = 2
 
 
 def dim(name: str) -> Sym:
@@ -92,10 +93,11 @@ def machine(isa: str, sanitize: bool = False, optimise: str = "-O1") -> Machine 
     return f"this processor has no {', '.join(missing)}" if missing else Machine(isa, compiler, [], more)
 
 
-def machines(sanitize: bool = False, optimise: str = "-O1") -> list[Machine]:
-    """Every instruction set that this machine or qemu runs; what cannot be had is a visible SKIP."""
+def machines(sanitize: bool = False, optimise: str = "-O1", isas: tuple[str, ...] = ()) -> list[Machine]:
+    """Every instruction set, or those of `isas`, that this machine or qemu runs; what cannot be had is a visible
+    SKIP."""
     out = []
-    for isa in (*own_sets("x86_64"), "neon"):
+    for isa in isas or (*own_sets("x86_64"), "neon"):
         found = machine(isa, sanitize, optimise)
         if isinstance(found, str):
             skip(isa, found)
@@ -104,7 +106,7 @@ def machines(sanitize: bool = False, optimise: str = "-O1") -> list[Machine]:
     return out
 
 
-def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) -> list:
+def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int, most: float = 2) -> list:
     if dtype == "bool":
         return [rng.random() < 0.5 for _ in range(count)]
     if dtype in BYTES:
@@ -114,7 +116,7 @@ def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int) 
             half = 1 << (SIZE[dtype] * 8 - 1)
             return [rng.choice((0, -1, 1, half - 1, -half, rng.randrange(-half, half))) for _ in range(count)]
         return [rng.randrange(below) for _ in range(count)]
-    return [rounded("f32", rng.choice(SPECIAL) if extreme and rng.random() < 0.1 else rng.uniform(-2, 2))
+    return [rounded("f32", rng.choice(SPECIAL) if extreme and rng.random() < 0.1 else rng.uniform(-most, most))
             for _ in range(count)]
 
 
@@ -148,21 +150,25 @@ def _bits(dtype: str, x) -> bytes:
     return struct.pack(PACK[dtype], x)
 
 
-def run_all(cases: list[Case], sanitize: bool = False, everywhere: bool = True, optimise: str = "-O1") -> None:
+def run_all(cases: list[Case], sanitize: bool = False, everywhere: bool = True, optimise: str = "-O1",
+            isas: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> None:
     """One point a case and instruction set; unless everywhere, three of five instruction sets a case, other ones for
-    its neighbour. optimise: how the kernels are compiled; -O1 takes two thirds of the time of -O2."""
+    its neighbour. optimise: how the kernels are compiled; -O1 takes two thirds of the time of -O2. isas: these alone.
+    flags: more of the compiler's."""
     rng = random.Random(7)
     prepared = []
     for case in cases:
         counts = {b.name: b.elements.evaluate(case.sizes) for b in case.kernel.params}
-        values = {b.name: fill(rng, b.dtype, counts[b.name], case.extreme, case.below) for b in case.kernel.params}
+        values = {b.name: fill(rng, b.dtype, counts[b.name], case.extreme, case.below, case.most)
+                  for b in case.kernel.params}
         prepared.append((case, values, expected(case, values)))
     written = [{x.buffer for s in c.kernel.phases for x in s.stores} for c in cases]
     right = [{b.name: packed(b, [x if y is None else y for x, y in zip(values[b.name], wanted[b.name], strict=True)])
               for b in case.kernel.params} for case, values, wanted in prepared]
     first: dict[str, dict[str, bytes]] = {}
-    for number, machine in enumerate(machines(sanitize, optimise)):
+    for number, machine in enumerate(machines(sanitize, optimise, isas)):
         chosen = [i for i in range(len(prepared)) if everywhere or (i + number) % 5 < 3]
+        machine.more.extend(flags)
         outputs = dict(zip(chosen, _run(machine, [prepared[i] for i in chosen])))
         for i in chosen:
             case, values, wanted = prepared[i]

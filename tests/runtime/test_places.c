@@ -83,6 +83,34 @@ static void test_parting(tc_index threads, int sleeps)
     tc_pool_destroy(pool);
 }
 
+/* A caller that comes to the worker's processor takes it over: another thread that calls, or one that was moved. */
+static void test_callers(void)
+{
+    cpu_set_t before, one;
+    sched_getaffinity(0, sizeof before, &before);
+    tc_context context = {0};
+    tc_pool *pool = tc_pool_create(2);
+    tc_context_use_pool(&context, pool);
+    round r = {.at = {-1, -1}};
+    int apart = 0, free_again = 1, whole = 0;
+    for (int i = 0; i < ROUNDS; ++i) {
+        const int here = r.at[1] < 0 ? sched_getcpu() : r.at[1];
+        CPU_ZERO(&one);
+        CPU_SET(here, &one);
+        sched_setaffinity(0, sizeof one, &one);
+        r.at[1] = -1;
+        run(&context, 2, note, &r);
+        if (r.at[1] < 0)
+            continue; /* the round began without it */
+        ++whole;
+        apart += r.at[0] == here && r.at[1] != here;
+        free_again &= CPU_EQUAL(&r.allowed[1], &before);
+    }
+    sched_setaffinity(0, sizeof before, &before);
+    tc_ok(whole > 0 && apart == whole && free_again, "a worker makes room for a caller: %d of %d", apart, whole);
+    tc_pool_destroy(pool);
+}
+
 /* A pool whose threads share the only processor works, and so does one that is told where they are. */
 static void test_staying(void)
 {
@@ -116,6 +144,7 @@ int main(void)
     if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) >= 2) {
         test_parting(2, 0);
         test_parting(2, 1);
+        test_callers();
         if (CPU_COUNT(&allowed) >= 4)
             test_parting(4, 0);
     } else {

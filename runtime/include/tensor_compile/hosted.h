@@ -40,7 +40,8 @@ enum { TC_ANY_PROCESSOR = -1 };
 typedef struct tc_pool_options {
     tc_index threads; /* of the team, the calling one among them */
     /* For each thread of the team the processor that it stays on, by the operating system's number. The first is the
-     * calling thread, which the pool does not move: its entry is not read. NULL: all run wherever the system puts them. */
+     * calling thread, which the pool does not move: its entry is not read. NULL: all run wherever the system puts them;
+     * on Linux a worker that finds another thread of the team on its processor goes to a free one. */
     const int *processors;
 } tc_pool_options;
 
