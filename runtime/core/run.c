@@ -274,19 +274,36 @@ static void run_thread(void *argument, tc_index thread, tc_index threads)
     tc_fpenv_leave(saved);
 }
 
-/* The largest team whose threads look at each other. */
-enum { MOST_MEMBERS = 64 };
+/* The largest teams whose threads look at each other: one that takes little of the caller's stack, and any. */
+enum { FEW_MEMBERS = 16, MOST_MEMBERS = 64 };
+
+static void run_members(tc_frame *frame, tc_index threads, tc_member *members)
+{
+    for (tc_index i = 0; members && i < threads; ++i)
+        members[i].left = members[i].arrived = 0;
+    frame->members = members;
+    frame->context->team.run(frame->context->team.user, threads, run_thread, frame);
+}
+
+__attribute__((noinline)) static void run_few(tc_frame *frame, tc_index threads)
+{
+    tc_member members[FEW_MEMBERS];
+    run_members(frame, threads, members);
+}
+
+__attribute__((noinline)) static void run_many(tc_frame *frame, tc_index threads)
+{
+    tc_member members[MOST_MEMBERS];
+    run_members(frame, threads, threads <= MOST_MEMBERS ? members : NULL);
+}
 
 /* On a stack of its own: calls on one thread have no use for members. */
 __attribute__((noinline)) static void run_team(tc_frame *frame, tc_index threads)
 {
-    tc_member members[MOST_MEMBERS];
-    if (threads <= MOST_MEMBERS) {
-        for (tc_index i = 0; i < threads; ++i)
-            members[i].left = members[i].arrived = 0;
-        frame->members = members;
-    }
-    frame->context->team.run(frame->context->team.user, threads, run_thread, frame);
+    if (threads <= FEW_MEMBERS)
+        run_few(frame, threads);
+    else
+        run_many(frame, threads);
 }
 
 static tc_status run(tc_context *context, const tc_function *f, const tc_index *dims, void *const *buffers, void *state,

@@ -16,6 +16,7 @@ enum { NOBODY = 0, NOWHERE = -1 };
 
 /* Threads write their own entry of `at`, and take what is free, or what is theirs, of `owner`. */
 struct tc_places {
+    int refused;                 /* the system moves no thread of this program: none asks again */
     unsigned owner[CPU_SETSIZE]; /* of each processor: 1 + the thread that is on it, or NOBODY */
     int at[];                    /* of each thread: the processor that it owns, or NOWHERE */
 };
@@ -41,6 +42,14 @@ static int take(tc_places *p, int processor, unsigned from, unsigned to)
     return __atomic_compare_exchange_n(&p->owner[processor], &from, to, 0, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
 }
 
+void tc_places_leave(tc_places *p, tc_index thread)
+{
+    if (!p || p->at[thread] == NOWHERE)
+        return;
+    take(p, p->at[thread], 1 + (unsigned)thread, NOBODY);
+    p->at[thread] = NOWHERE;
+}
+
 /* Puts the calling thread on the next processor of its set that nobody owns. Where it may be stays what it was. */
 static void move_from(tc_places *p, tc_index thread, int here)
 {
@@ -54,23 +63,19 @@ static void move_from(tc_places *p, tc_index thread, int here)
         p->at[thread] = next;
         CPU_ZERO(&one);
         CPU_SET(next, &one);
-        if (sched_setaffinity(0, sizeof one, &one) == 0)
-            sched_setaffinity(0, sizeof allowed, &allowed);
+        if (sched_setaffinity(0, sizeof one, &one)) {
+            __atomic_store_n(&p->refused, 1, __ATOMIC_RELAXED);
+            tc_places_leave(p, thread);
+            return;
+        }
+        sched_setaffinity(0, sizeof allowed, &allowed);
         return;
     }
 }
 
-void tc_places_leave(tc_places *p, tc_index thread)
-{
-    if (!p || p->at[thread] == NOWHERE)
-        return;
-    take(p, p->at[thread], 1 + (unsigned)thread, NOBODY);
-    p->at[thread] = NOWHERE;
-}
-
 void tc_places_settle(tc_places *p, tc_index thread)
 {
-    const int here = p ? sched_getcpu() : -1;
+    const int here = p && !__atomic_load_n(&p->refused, __ATOMIC_RELAXED) ? sched_getcpu() : -1;
     if (here < 0 || here >= CPU_SETSIZE)
         return;
     const unsigned self = 1 + (unsigned)thread;
