@@ -4,7 +4,7 @@ and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers
 
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
-Of the forms of a tile every third one, and of the kernels that it fits every ninth, other ones for its neighbour in
+Of the forms of a tile every third one, and of the kernels that it fits every thirteenth, other ones for its neighbour in
 the table, compiled with -O1; --all of them, as users compile them.
 """
 from __future__ import annotations
@@ -135,10 +135,10 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
     out = []
     for i, tile in enumerate(table.candidates(isa)):
         forms = list(enumerate(schedules(tile, target)))
-        known, apart = [*kernels(target.panel), *halves(target.panel)], 9
+        known, apart = [*kernels(target.panel), *halves(target.panel)], 13
         if tile.dtype == "i32":   # rows of integers are copied, but for those below
             forms = [f for f in forms if f[1].packed_a and not f[1].packed_b]
-            known, apart = integers(target.arch, target.panel), 18
+            known, apart = integers(target.arch, target.panel), 25
         for j, candidate in forms if everything or len(forms) < 3 else forms[i % 3::3]:
             fitting = [(k, s) for k in known for s in [replace(candidate, dtype=k[1].product.name)]
                        if table.refusal(k[1], s) is None]
