@@ -4,8 +4,8 @@ and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers
 
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
-Of the forms of a tile every third one, and of the kernels that it fits every thirteenth, other ones for its neighbour in
-the table, compiled with -O1; --all of them, as users compile them.
+Of the forms of a tile every third one, and of the kernels that it fits every thirteenth, other ones for its neighbour
+in the table, compiled with -O1; --all of them, as users compile them.
 """
 from __future__ import annotations
 
