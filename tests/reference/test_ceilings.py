@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 import xml.dom.minidom
+from dataclasses import replace
 from pathlib import Path
 
 import models
@@ -64,7 +65,8 @@ class Found:
 
 
 for bound, least, said in (("bytes", 2.0, True), ("flops", 2.0, False), ("bytes", 1.0, False), ("-", 0.0, False)):
-    lines = bench_model.text(Found, [bench_model.Row(cost, 1.0, least, bound)], found)
+    of = replace(cost, integers=bound == "-")
+    lines = bench_model.text(Found, [bench_model.Row(of, 1.0, least, bound)], found)
     equal(over in lines, said, f"{100 * least:.0f} % bound by {bound}: whether the bytes came from a nearer cache")
 ok(lines.startswith("m: 1.0 us in kernels of a call, median of 1 (generic, avx2, 2 threads); no ceiling of integers is "
                     "measured\n"), "integers alone") or note(lines)

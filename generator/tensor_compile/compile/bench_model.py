@@ -22,8 +22,8 @@ BLUE, PALE = "#2b6cb0", "#a9c6e5"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """us: of a call; floor: the least that the machine's ceilings allow; bound: which of them. Of kernels that compute
-    integers they are 0 and "-": no ceiling of theirs is measured."""
+    """us: of a call; floor: the least that the machine's ceilings allow; bound: which of them. They are 0 and "-" of
+    kernels that compute integers, for which no ceiling is measured."""
 
     cost: Cost
     us: float
@@ -31,9 +31,9 @@ class Row:
     bound: str
 
     @property
-    def of_ceiling(self) -> str:
+    def of_ceiling(self) -> float:
         """In percent."""
-        return "-" if self.bound == "-" else f"{100 * self.floor / self.us if self.us else 0.0:.0f}"
+        return 100 * self.floor / self.us if self.us else 0.0
 
 
 def run(options: Options, request: Request, chart: str = "") -> int:
@@ -71,7 +71,7 @@ def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
 
 def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
     total = sum(row.us for row in rows) or 1e-9
-    held = [row for row in rows if row.bound != "-"]
+    held = [row for row in rows if not row.cost.integers]
     reached = 100 * sum(row.floor for row in held) / (sum(row.us for row in held) or 1e-9)
     share = "no ceiling of integers is measured" if not held else \
         f"{reached:.0f}% of the ceilings{'' if len(held) == len(rows) else ', integers left out'}"
@@ -79,11 +79,12 @@ def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
     head = f"{found.title}: {total:.1f} us in kernels of a call, median of {found.calls} ({found.variant.name}, " \
            f"{found.isa}{threads}); {share}"
     body = [(f"{r.us:.2f}", f"{100 * r.us / total:.1f}", f"{_rate(r.cost.operations, r.us):.1f}",
-             f"{_rate(r.cost.bytes, r.us):.1f}", r.of_ceiling, r.bound, r.cost.name, r.cost.place)
+             f"{_rate(r.cost.bytes, r.us):.1f}", "-" if r.cost.integers else f"{r.of_ceiling:.0f}", r.bound,
+             r.cost.name, r.cost.place)
             for r in rows]
     reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
     over = ["over 100 %: the bytes came from a nearer cache than the one that is as large as they are"] \
-        if any(r.bound == "bytes" and int(r.of_ceiling) > 100 for r in rows) else []
+        if any(r.bound == "bytes" and round(r.of_ceiling) > 100 for r in rows) else []
     over += ["-: integers, for which no ceiling is measured"] if len(held) < len(rows) else []
     names = ("us", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
     return "\n".join([head, "", *columns(names, body), "",
@@ -111,7 +112,7 @@ def drawing(found: Recorded, rows: Sequence[Row]) -> str:
                      f'fill="{BLUE}"/>'
                      f'<text x="{LEFT + row.us * scale + 6:.1f}" y="{y + 12}">{row.us:.1f} us, '
                      f'{100 * row.us / total:.1f} %'
-                     f'{"" if row.bound == "-" else f", {row.of_ceiling} % of ceiling"}</text>')
+                     f'{"" if row.cost.integers else f", {row.of_ceiling:.0f} % of ceiling"}</text>')
         y += BAR
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 12}" font-family="sans-serif" '
             f'font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
