@@ -12,6 +12,7 @@ import tempfile
 from pathlib import Path
 
 from tap import done, note, ok, points_of, step
+from tensor_compile.compile.host_programs import HOSTED
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -31,7 +32,7 @@ with tempfile.TemporaryDirectory() as temporary:
                               "--header", str(out / "encoder.h"), *sys.argv[1:], "-DLAYERS=6", "-DHIDDEN=384",
                               "-DHEADS=12", f'-DWEIGHTS="{weights}"'])
     link = [str(out / "encoder.o"), *map(str, sorted(RUNTIME.glob("core/*.c"))),
-            *(str(p) for p in sorted(RUNTIME.glob("hosted/*.c")) if p.stem != "openmp"),
+            *map(str, HOSTED),
             f"-I{RUNTIME / 'include'}", f"-I{out}", "-lpthread", "-lm"]
     step("the test program builds", [*CC, "-std=c11", "-O2", "-D_POSIX_C_SOURCE=200809L", "-DHIDDEN=384",
                                      f"-I{ROOT / 'tests'}", str(HERE / "test_encoder.c"), *link, "-o", str(program)])

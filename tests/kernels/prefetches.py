@@ -42,28 +42,27 @@ void fetch_to_write_seen(const void *at);
 PROGRAM = """#include <stdio.h>
 #include <stdlib.h>
 {kernels}
-static struct {{ const char *at, *end; }} seconds[8], results[8];
+static struct piece {{ const char *at, *end; }} seconds[8], results[8];
 static int second_count, result_count;
 static long inside, outside, written;
 
+static void count(const char *c, const struct piece *pieces, int piece_count, long *counted)
+{{
+    int found = 0;
+    for (int i = 0; i < piece_count; ++i)
+        found |= c >= pieces[i].at && c < pieces[i].end;
+    *counted += found;
+    outside += !found;
+}}
+
 void prefetch_seen(const void *at)
 {{
-    const char *c = at;
-    int found = 0;
-    for (int i = 0; i < second_count; ++i)
-        found |= c >= seconds[i].at && c < seconds[i].end;
-    inside += found;
-    outside += !found;
+    count(at, seconds, second_count, &inside);
 }}
 
 void fetch_to_write_seen(const void *at)
 {{
-    const char *c = at;
-    int found = 0;
-    for (int i = 0; i < result_count; ++i)
-        found |= c >= results[i].at && c < results[i].end;
-    written += found;
-    outside += !found;
+    count(at, results, result_count, &written);
 }}
 
 static void *buffer(size_t bytes, int is_second, int is_result)
