@@ -23,14 +23,18 @@ static void check(void *const *p, tc_index n, tc_index thread, tc_index threads)
             *(int32_t *)p[1] = 1;
 }
 
+/* Adds what it has twice in its own scratch. */
 static void twice(void *const *p, tc_index n, tc_index m, tc_index thread, tc_index threads)
 {
     const float *x = p[0];
-    float *t = p[1];
+    float *t = p[1], *pair = p[2];
     tc_index i, end;
-    for (tc_split(n, thread, threads, &i, &end); i < end; ++i)
+    for (tc_split(n, thread, threads, &i, &end); i < end; ++i) {
         for (tc_index j = 0; j < m; ++j)
-            t[i * m + j] = 2 * x[i * m + j];
+            pair[2 * j] = pair[2 * j + 1] = x[i * m + j];
+        for (tc_index j = 0; j < m; ++j)
+            t[i * m + j] = pair[2 * j] + pair[2 * j + 1];
+    }
 }
 
 /* Reads rows that other threads wrote; goes through its own scratch row. */

@@ -44,7 +44,7 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
     seen = buffer("seen.count", "f32", (const(4),), "state")
     table = buffer("table", "f32", (const(TABLE),), "packed")
     twice = buffer("twice", "f32", (rows, columns), "temp")
-    line = buffer("line", "f32", (columns,), "scratch")
+    line, pair = buffer("line", "f32", (columns,), "scratch"), buffer("pair", "f32", (columns, const(2)), "scratch")
     dims = (m,) if fixed else (m, n)  # not the order of the arguments
     suffix = "_fixed" if fixed else ""
     loop = Sym("loop", 0, 1 << 24)  # as if it were worth a team
@@ -55,12 +55,12 @@ def program(n: Sym, rows, m: Sym, fixed: bool, spare: int = 0) -> tuple[Program,
 
     steps = [
         Step(CheckKernel("check" + suffix, index, const(TABLE), (index,), (n,) if not fixed else ()), False),
-        Step(nest("twice", (x, twice), dims, "twice"), True),
+        Step(nest("twice", (x, twice, pair), dims, "twice"), True),
         Step(nest("reverse", (twice, index, table, y, line), dims, "y"), True),
         Step(nest("count", (seen,), (), "seen.count"), False),
     ]
     slots = Arena({"twice": 0}, [Slot(rows * columns * 4 + spare)])
-    buffers = {b.name: b for b in (x, index, y, seen, table, twice, line)}
+    buffers = {b.name: b for b in (x, index, y, seen, table, twice, line, pair)}
     return Program(buffers, steps, slots, (n, m)), [x, index], [y], [seen]
 
 

@@ -145,6 +145,13 @@ def plain_driver(work: Path) -> None:
            "driver and header are reproducible")
 
 
+def own_scratch(work: Path) -> None:
+    """A thread's scratch is the same memory in every step: it stays in its own caches."""
+    for run_text in re.findall(r"^static void tcd_\w+_run\(.*?^}$", (work / "fake.c").read_text(), re.M | re.S):
+        apart = re.findall(r"offsets\[\d+\] \+ \(uint64_t\)thread \* ([^,}]+)", run_text)
+        tap.ok(len(apart) == 2 and len(set(apart)) == 1, f"scratch of two steps is {' and '.join(apart)} apart")
+
+
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
@@ -152,6 +159,7 @@ def main() -> None:
         generate(work, "fakex", "external", "x86_64")
         generate(work, "fakem", "embed", "cortex-m4f")
         plain_driver(work)
+        own_scratch(work)
         headers_alone(work)
         freestanding(work)
         run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)

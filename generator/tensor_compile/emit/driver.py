@@ -138,10 +138,6 @@ class FunctionDriver:
 
     steps_writer = StepsWriter
 
-    def instances(self) -> str:
-        """Of scratch, in what tells the bytes of an arena: C text."""
-        return "threads"
-
     def __init__(self, plan: ModelPlan, face: Interface, entry: Entry, target: Target, kernels: KernelTable):
         self.plan, self.face, self.entry, self.target, self.kernels = plan, face, entry, target, kernels
         self.own = f"tcd_{entry.symbol}"    # starts what the driver keeps to itself
@@ -269,19 +265,26 @@ class FunctionDriver:
                 behind = f"ends[{below}]" if behind == "0" else f"tc_later({behind}, ends[{below}])"
             lines += [f"    offsets[{i}] = {behind};", f"    ends[{i}] = offsets[{i}] + tc_round({self.c(slot.size)});",
                       f"    at = tc_later(at, ends[{i}]);"]
-        if where.scratch:
-            lines.append("    const uint64_t temps = at;")
-            lines.append("    uint64_t end;")
-        number = slots
-        for group in where.scratch:
-            lines.append("    end = temps;")
-            for _, _, size in group:
-                lines += [f"    offsets[{number}] = end;", f"    end += tc_round({self.c(size)}) * {self.instances()};"]
-                number += 1
-            lines.append("    at = end > at ? end : at;")
+        lines += self.scratch(where)
         for name, size in where.copies:
             lines += [f"    offsets[{where.copy_numbers[name]}] = at;", f"    at += tc_round({self.c(size)});"]
         return "\n".join([*lines, "    return at;", "}", ""])
+
+    def scratch(self, where: Memory) -> list[str]:
+        """Of the arena, behind the temps. A thread's scratch is one piece of memory for all steps, which stays in its own
+        caches: what another thread wrote would have to come from there."""
+        lines, number = [], len(where.slots)
+        if where.scratch:
+            lines.append("    uint64_t end, room = 0;")
+        for group in where.scratch:
+            lines.append("    end = 0;")
+            for _, _, size in group:
+                lines += [f"    offsets[{number}] = at + end;", f"    end += tc_round({self.c(size)});"]
+                number += 1
+            lines.append("    room = tc_later(room, end);")
+        if where.scratch:
+            lines += [f"    offsets[{where.room_number}] = room;", "    at += room * threads;"]
+        return lines
 
     def work(self, name: str, variant: Variant) -> str:
         """What the core judges a team by; exactly that of the threads that were chosen."""

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """The arena of a variant as the driver lays it out: temps as planned, then scratch for the team of the call.
 
-Steps between two barriers may run at the same time on different threads, so their scratch lies side by side; after a
-barrier the same bytes serve again. In a program with loops or branches every step's scratch lies apart.
+A step of one thread may run beside another step of another thread, up to the next barrier, and a thread's steps between
+two barriers have their scratch side by side; after a barrier the same bytes serve again. In a program with loops or
+branches every step's scratch lies apart.
 """
 from __future__ import annotations
 
@@ -54,6 +55,11 @@ class Memory:
         return numbers | {at: numbers[first] for at, first in self.shared.items()}
 
     @property
+    def room_number(self) -> int:
+        """The number of the offset that is none: the bytes of scratch of a thread."""
+        return len(self.slots) + self.scratch_count + len(self.copies)
+
+    @property
     def copy_numbers(self) -> dict[str, int]:
         """Each copy's number, counted on behind slots and scratch."""
         first = len(self.slots) + self.scratch_count
@@ -61,8 +67,8 @@ class Memory:
 
     @property
     def count(self) -> int:
-        """Of offsets that are known at entry only."""
-        return len(self.slots) + self.scratch_count + len(self.copies)
+        """Of offsets that are known at entry only, and the room of scratch."""
+        return self.room_number + (1 if self.scratch else 0)
 
 
 def round64(size: int) -> int:

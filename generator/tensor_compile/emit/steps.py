@@ -19,7 +19,7 @@ from ..symbolic import Expr
 from .access import Access
 from .byte_windows import byte_window, multiplies_words
 from .cwriter import string
-from .memory import Memory, buffer_bytes, closes_checks, is_check
+from .memory import Memory, closes_checks, is_check
 from .product_forms import form
 from .schedule_blocks import copies_rows_once, remembers
 from .schedules import isas_of
@@ -253,7 +253,7 @@ class StepsWriter:
         c, dim = self.function.c, self.function.dim
         step, parameter, b = next((i, j, b) for i, s in enumerate(leaves([tiles]))
                                   for j, b in enumerate(s.kernel.params) if b.name == w.buffer)
-        rows = self.scratch(self.step + step, parameter, b)
+        rows = self.scratch(self.step + step, parameter)
         row = b.strides[w.dim] * DTYPES[b.dtype].bytes
         begin, at, count = map(dim, w.symbols)
         self.put(f"const tc_index {begin} = tc_window_begin(&window{number}, {rows}, {c(row)}, "
@@ -268,7 +268,7 @@ class StepsWriter:
     def call(self, step: Step) -> None:
         number, kernel = self.step, step.kernel
         self.step += 1
-        pointers = [self.scratch(number, j, b) if b.kind in ("scratch", "tile") else self.pointer(b)
+        pointers = [self.scratch(number, j) if b.kind in ("scratch", "tile") else self.pointer(b)
                     for j, b in enumerate(kernel.params)]
         check = is_check(step)
         self.put("{")
@@ -346,10 +346,10 @@ class StepsWriter:
         self.put(f"const tc_index e[] = {{{', '.join(names)}}};")
         return "e"
 
-    def scratch(self, step: int, parameter: int, b: Buffer) -> str:
+    def scratch(self, step: int, parameter: int) -> str:
         """The thread's own."""
-        first, size = self.first_scratch(step, parameter), self.function.c(buffer_bytes(b))
-        return f"{first} + (uint64_t)thread * tc_round({size})" if self.threads > 1 else first
+        first = self.first_scratch(step, parameter)
+        return f"{first} + (uint64_t)thread * offsets[{self.where.room_number}]" if self.threads > 1 else first
 
     def first_scratch(self, step: int, parameter: int) -> str:
         """The first thread's."""
