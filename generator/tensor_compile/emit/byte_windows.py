@@ -7,11 +7,11 @@ window that it lies in. AVX2 multiplies pairs of 16 bits, for 16 channels at a t
 last row that has no other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8
 bits behind is one factor a channel (quantized.py).
 
-A team shares rows, and of each the parts of 64 channels, a line of memory: late layers have many channels and fewer
-rows than threads. A thread takes all its rows of 64 channels together, so that what is made of the weights before the
-first row is made once. Its rows were mostly written by itself, where the step before shares rows as well: a line that
-another thread wrote takes longer to come than what is made of it. Where channels are no multiple of 64 neighbours would
-write to the same lines, so threads share rows alone.
+A team shares rows, each with all its channels, where there are several for a thread: it mostly wrote them itself, and a
+line that another thread wrote takes longer to come than what is made of it. Late layers have many channels and fewer
+rows than threads. There a thread takes rows of 64 channels, a line of memory: what it reads above and below them, from
+other threads, is the less the narrower its part is. Where channels are no multiple of 64 neighbours would write to the
+same lines, so threads share rows alone.
 """
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ WORD = 4            # rows of a window at most
 MOST_COLUMNS = 4    # of a window: registers hold the words of all
 LANES = 16          # the channels are a multiple of them
 CHANNELS = 64       # of a register; half as many are two rows'
+MANY_ROWS = 4       # of a thread, which then shares whole ones
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
                   "base": text(address.substitute(first | {w.tap_y: const(r)}))} for r in range(rows)],
         "pitch": text(pitch), "to_base": text(to.substitute(first)), "to_step": text(to_step),
         "positions": text(extent(w.x)), "items": text(product(extent(s) for s in outer)),
-        "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0,
+        "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0, "many": MANY_ROWS,
         "most": f"{MOST_FACTOR}f"}
     known = exists(asked_x) if asked_x else ""
     if words:
