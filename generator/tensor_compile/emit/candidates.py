@@ -46,6 +46,7 @@ PAIR = 32             # columns of two lines of results: a processor fetches the
 LONE = 4              # cycles a line of results, or of columns that are copied, where groups of columns part such pairs
 PARTED = 1.02         # how much longer all takes there, where a vector is a line
 SHARED = 4            # cycles a line of results of bytes that lies in two groups of columns
+OTHERS = 4            # cycles a line of rows of tiles that threads read for several groups of columns
 
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
@@ -423,6 +424,13 @@ class _Model:
         lines = m * self.n / line if shared else 0.0
         return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + SHARED * lines
 
+    def shared_rows(self, m: int) -> float:
+        """Of tiles few are a thread's part of a small kernel: those of different columns, but of the same rows, are often
+        parts of two threads, which both wait for what a third one wrote."""
+        if not self.form.tiles or self.n <= self.schedule.nr or not self.target.line:
+            return 0.0
+        return OTHERS * m * self.a_row_bytes / self.target.line
+
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
         total, items = 0.0, 0
@@ -430,7 +438,7 @@ class _Model:
             if count and band is not None:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
                 items += count * -(-self.n // (self.tiles.unit if self.panels else band.columns))
-        total += self.copies(m) + self.stores(m)
+        total += self.copies(m) + self.stores(m) + self.shared_rows(m)
         total *= PARTED if self.parted and self.isa.lanes == PANEL else 1.0
         team = min(self.target.threads, TEAM)
         shared = max(1, self.batches * items * self.parts)
