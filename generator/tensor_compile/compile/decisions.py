@@ -11,6 +11,7 @@ from typing import Iterator, Sequence
 from ..emit import candidates as table
 from ..emit.access import Access
 from ..emit.key import order_key, split_key
+from ..emit.team_bands import team_bands
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, leaves, ModelPlan, regions, Tiles
 from ..loops.orders import choice_name, Offer
@@ -50,7 +51,7 @@ def orders(offers: Sequence[Offer], target: str) -> dict[str, Decision]:
 
 
 def bands_of(name: str) -> int | None:
-    """The bands of rows that a split's name says, 0: as the schedule has it; None where it is no name."""
+    """The bands of rows that a split's name says, 0: as without a line; None where it is no name."""
     match = _BANDS.match(name)
     return 0 if name == USUAL else int(match[1]) if match else None
 
@@ -76,20 +77,21 @@ def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Deci
     for key, kernel in split_keys(plan, target.name):
         schedule = next((replace(s, bands=0) for s in kernel.schedules if s.isa == isa), None)
         if key not in found and schedule is not None:
-            found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in _bands(kernel, schedule, threads)))
+            others = _bands(kernel, schedule, team_bands(kernel, schedule, target), threads)
+            found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in others))
     return list(found.values())
 
 
-def _bands(kernel: ContractionKernel, schedule: Schedule, threads: int) -> list[int]:
+def _bands(kernel: ContractionKernel, schedule: Schedule, usual: int, threads: int) -> list[int]:
     """Of a team's bands those with which a thread fetches least: of its rows one band, of the columns its share of
-    that band."""
+    that band. usual: those that it has without a line."""
     access = Access.of(kernel)
     if not (access.rows.is_const and access.columns.is_const and access.terms.is_const):
         return []
     rows = access.rows.value * max(1, access.terms.value // (access.taps or 1))
     columns = access.columns.value * access.terms.value * access.sums
     tried = [1 << i for i in range(threads.bit_length()) if 1 << i <= threads]
-    return sorted((n for n in tried if _legal(kernel, schedule, n)),
+    return sorted((n for n in tried if n != usual and (n == 1 and usual or _legal(kernel, schedule, n))),
                   key=lambda n: rows / n + columns * n / threads)[:MOST_SPLITS]
 
 

@@ -34,6 +34,7 @@ from typing import Mapping
 
 from ..emit import candidates as table
 from ..emit.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
+from ..emit.team_bands import team_bands
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..graph.ir import Function
@@ -193,14 +194,15 @@ class Tuning:
 
     def _split(self, kernel: ContractionKernel, schedule: Schedule) -> Schedule:
         """Schedules that copy columns or cut terms stay as they are."""
+        usual = replace(schedule, bands=team_bands(kernel, schedule, self.target))
         if not self.has(SPLIT):
-            return schedule    # a key takes time
+            return usual    # a key takes time
         entry = self.entries.get(key := split_key(kernel, self.target.name))
         bands = decisions.bands_of(entry.candidate) if entry else 0
         if entry is not None and bands is None:
             self.findings[key] = Finding("stale", key, f"there is no split {entry.candidate}")
-        cut = replace(schedule, bands=bands or 0)
-        return schedule if table.refusal(kernel, cut) else cut
+        cut = replace(schedule, bands=bands) if bands else usual
+        return usual if table.refusal(kernel, cut) else cut
 
     def apart(self, entry: str, variant: str, first: Element, item: Computation, made: tuple[str, ...],
               buffers: Mapping[str, Buffer]) -> bool:

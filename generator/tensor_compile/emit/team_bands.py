@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bands of rows that a team shares a contraction in where the tuning lock does not say (compile/decisions.py).
+
+What a thread reads of the rows that it wrote itself in the step before lies in its own cache; a line that another thread
+wrote takes as long to come as a hundred multiply-adds. Steps of many rows are shared by rows, most of them: pointwise
+kernels, windows, and products of few columns. A product of several groups of columns goes by columns first, so that its
+panels stay near; where all of them are near anyway, a team takes bands of rows instead, and its threads keep theirs.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from ..loops.contraction_schedule import Schedule
+from ..loops.loop_ir import ContractionKernel
+from ..target import Target
+from . import candidates
+from .access import Access
+from .product_forms import form
+
+BANDS = 16            # of a team
+LEAST_TILES = 16      # of a band: a tile more or less is little then
+NEAR = 4              # of the second cache the part that holds all panels
+
+
+def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) -> int:
+    """0: as the schedule says."""
+    access = Access.of(kernel)
+    if target.threads == 1 or schedule.compact or not all(
+            e.is_const for e in (access.rows, access.columns, access.terms, access.batches)) \
+            or access.batches.value != 1 or access.columns.value <= schedule.nr \
+            or access.rows.value < BANDS * LEAST_TILES * schedule.mr:
+        return 0
+    panels = form(schedule.dtype, schedule.isa).b_bytes * access.terms.value * access.columns.value * access.sums
+    if panels > target.l2 // NEAR or candidates.refusal(kernel, replace(schedule, bands=BANDS)) is not None:
+        return 0
+    return BANDS
