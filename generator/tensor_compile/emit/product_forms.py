@@ -24,7 +24,7 @@ from .candidate_table import TILE
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
 TALL = 6              # rows of a tile whose sums fit the registers with two of columns
 SORTED_PACE = 1.8     # of words of the three kinds, about
-TILES_SPEED = 32.0    # of products of tiles, at best
+TILES_SPEED = 16.0    # of products of tiles and what rounds their sums, about
 DOT_PRODUCTS = ("AVX_VNNI", "AVX512_VNNI", "DOTPROD")    # features that multiply four bytes and add
 
 
