@@ -227,8 +227,8 @@ class _Function(FunctionDriver):
     kernels: _Image
 
     def scratch(self, where: Memory) -> list[str]:
-        """Of each step, side by side: as many as blocks may have one, whatever a caller thinks of threads. A block finds
-        its own by the bytes of one."""
+        """Of each step, side by side: as many as blocks may have one, whatever a caller thinks of threads. A block
+        finds its own by the bytes of one."""
         lines, number = [], len(where.slots)
         if where.scratch:
             lines.append("    uint64_t end, most = 0;")

@@ -271,8 +271,8 @@ class FunctionDriver:
         return "\n".join([*lines, "    return at;", "}", ""])
 
     def scratch(self, where: Memory) -> list[str]:
-        """Of the arena, behind the temps. A thread's scratch is one piece of memory for all steps, which stays in its own
-        caches: what another thread wrote would have to come from there."""
+        """Of the arena, behind the temps. A thread's scratch is one piece of memory for all steps, which stays in its
+        own caches: what another thread wrote would have to come from there."""
         lines, number = [], len(where.slots)
         if where.scratch:
             lines.append("    uint64_t end, room = 0;")

@@ -332,8 +332,8 @@ class StepsWriter:
         return f"(uint64_t)({self.function.c(operations)})"
 
     def step_work(self, step: int, kernel: Kernel, table: str) -> str:
-        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set, which is
-        the one of `table`.
+        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set, which
+        is the one of `table`.
         One thread does not ask for the set: it cuts no pieces, and a frame of the lean runtime has no function."""
         integers = [s for s in _schedules(kernel) if form(s.dtype, s.isa).product.integer]
         copies = [s for s in integers if copies_rows_once(s)]

@@ -224,8 +224,8 @@ typedef struct tc_member {
 struct tc_frame {
     const tc_function *function;
     const tc_variant *variant;
-    tc_kernel *const *kernels;
-    tc_kernel *const *words; /* of the next best set without tiles, where `kernels` are of one that has them; else `kernels` */
+    tc_kernel *const *kernels; /* of the best set */
+    tc_kernel *const *words;   /* of the best one without tiles, where that has any; else `kernels` */
     const tc_index *dims;
     void *const *buffers; /* inputs, then outputs */
     tc_member *members;   /* the threads; NULL: the team is too large for it, and no step is shared in pieces */
