@@ -2,9 +2,9 @@
 """The bands of rows that a team shares a contraction in where the tuning lock does not say (compile/decisions.py).
 
 What a thread wrote itself in the step before lies in its own cache; a line that another thread wrote takes as long to
-come as a hundred multiply-adds. Steps of many rows are mostly shared by rows: pointwise kernels, windows, products of few
-columns. A product of several groups of columns goes by columns first, so that its panels stay near. Where all panels are
-near anyway, a team takes bands of rows instead, and a thread reads the rows that it wrote.
+come as a hundred multiply-adds. Steps of many rows are mostly shared by rows: pointwise kernels, windows, products of
+few columns. A product of several groups of columns goes by columns first, so that its panels stay near. Where all
+panels are near anyway, a team takes bands of rows instead, and a thread reads the rows that it wrote.
 """
 from __future__ import annotations
 
