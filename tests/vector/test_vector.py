@@ -18,13 +18,13 @@ from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.instruction_sets import instruction_set
 
 isa, optimisation = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "-O2"
-found = machine(isa)
+found = machine(isa, optimise=optimisation)
 if isinstance(found, str):
     skip(isa, found)
     done()
 with tempfile.TemporaryDirectory() as folder:
     program = os.path.join(folder, "check")
-    subprocess.run([found.compiler, "-std=c11", optimisation, "-Wall", "-Wextra", "-Wpedantic", "-Werror",
+    subprocess.run([found.compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                     *EXACT, *instruction_set(isa).compile_flags, *found.more, "-I",
                     os.path.join(ROOT, "templates", "include"), "-I", os.path.join(ROOT, "tests"),
                     os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program, "-lm"], check=True)
