@@ -17,6 +17,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from cases import causal, convolution, dim, heads, matmul, padded, predicated, quantized, sums, typed, window
+from joined import joined
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
 from tensor_compile import target as targets
@@ -227,6 +228,7 @@ def main() -> None:
     if not everything:
         flags = harness.kernel_flags
         harness.kernel_flags = lambda *a: (*flags(*a), "-O1")
+        harness.compile_units = joined(harness.compile_units)
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder) / "cache")
         compiler = toolchain.detect(command, cache.root, "compiler")

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many kernels in one translation unit: half the time of a small kernel's compilation is the compiler's start, and of
+many references of one set of flags almost all of it."""
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import Callable, Iterator, Sequence
+
+from tensor_compile.compile.objects import Object, Unit
+
+LARGEST = 16    # units in one
+OWN = re.compile(r"^(?:struct|static .*?) ?\b(\w+)(?: \{|\(|\[)", re.M)
+
+
+def joined(compile_units: Callable[..., list[Object]]) -> Callable[..., list[Object]]:
+    """compile_units of objects.py for units of one program, whose objects are linked whatever they hold."""
+    return lambda units, *more: compile_units(list(_joined(units)), *more)
+
+
+def _joined(units: Sequence[Unit]) -> Iterator[Unit]:
+    """Kernels and references of the same flags in one unit each; the others as they are."""
+    groups: dict[tuple[str, ...], list[Unit]] = {}
+    for unit in units:
+        if unit.kernel and not unit.name.startswith("micro_") or unit.name.startswith("reference_"):
+            groups.setdefault(unit.flags, []).append(unit)
+        else:
+            yield unit
+    for group in groups.values():
+        for first in range(0, len(group), LARGEST):
+            some = group[first:first + LARGEST]
+            yield replace(some[0], text="".join(_apart(unit.text, i) for i, unit in enumerate(some)), kernel=True)
+
+
+def _apart(text: str, number: int) -> str:
+    """What only the file sees has a name of its own in it."""
+    own = set(OWN.findall(text.replace("__attribute__((always_inline)) ", "")))
+    if not own:
+        return text
+    # no member of a struct, whose declaration and uses keep its name
+    return re.sub(rf"(?m)(?<![\w.>])(?<!^    int )(?:{'|'.join(own)})\b", lambda m: f"{m[0]}_{number}", text)
