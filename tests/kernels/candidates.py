@@ -5,7 +5,7 @@ and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
 Of the forms of a tile every third one, and of the kernels that it fits every thirteenth, other ones for its neighbour
-in the table, compiled with -O1; --all of them, as users compile them.
+in the table, compiled with -Og; --all of them, as users compile them.
 """
 from __future__ import annotations
 
@@ -227,7 +227,7 @@ def main() -> None:
     target = targets.load(targets.find(WHERE[arch]))
     if not everything:
         flags = harness.kernel_flags
-        harness.kernel_flags = lambda *a: (*flags(*a), "-O1")
+        harness.kernel_flags = lambda *a: (*flags(*a), "-Og")
         harness.compile_units = joined(harness.compile_units)
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder) / "cache")
