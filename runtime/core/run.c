@@ -168,30 +168,13 @@ static tc_status check_arena(tc_context *context, const tc_function *f, const tc
     return TC_STATUS_OK;
 }
 
-/* The sets of instruction_sets.def that multiply by tiles, as bits of a context's `cpus`. */
-enum { BASELINE = 0, PLAIN_SCHEDULE = 0, BYTE_VECTORS = 0, BYTE_PAIRS = 0, TILES = 1 };
-enum {
-    TILE_SETS = 0
-#define TC_INSTRUCTION_SET(name, upper, number, base, archs, vectors, lanes, registers, pointers, fmas, loads,         \
-                           latency, needs, flags, traits)                                                              \
-    | ((traits)&TILES) << TC_CPU_##upper
-#include <tensor_compile/instruction_sets.def>
-};
-
-static tc_status choose_kernels(tc_context *context, tc_frame *frame)
+static tc_status choose_kernels(tc_context *context, const tc_function *f, tc_kernel *const **kernels)
 {
-    const tc_function *f = frame->function;
-    for (unsigned i = f->cpu_count; i-- > 0;) {
-        if (!(context->cpus >> f->cpus[i] & 1) || (frame->kernels && TILE_SETS >> f->cpus[i] & 1))
-            continue;
-        frame->words = f->kernels[i];
-        if (!frame->kernels)
-            frame->kernels = f->kernels[i];
-        if (!TC_TEAMS || !(TILE_SETS >> f->cpus[i] & 1))
-            break;
-    }
-    if (frame->kernels)
-        return TC_STATUS_OK;
+    for (unsigned i = f->cpu_count; i-- > 0;)
+        if (context->cpus >> f->cpus[i] & 1) {
+            *kernels = f->kernels[i];
+            return TC_STATUS_OK;
+        }
     return tc_refuse_name(context, TC_STATUS_UNSUPPORTED_CPU, f, context->cpus ? tc_cpu_name(f->cpus[0]) : "context",
                           context->cpus
                               ? "needs at least the instruction set %s"
@@ -337,7 +320,7 @@ static tc_status run(tc_context *context, const tc_function *f, const tc_index *
         return status;
     tc_frame frame = {.function = f, .dims = dims, .buffers = buffers, .context = context, .resident = resident};
     if (!f->model->device)
-        status = choose_kernels(context, &frame);
+        status = choose_kernels(context, f, &frame.kernels);
     if (status == TC_STATUS_OK)
         status = choose_variant(context, f, dims, counters, &frame.variant);
     if (status != TC_STATUS_OK)

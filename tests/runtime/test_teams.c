@@ -479,64 +479,6 @@ static void test_processors(fixture *f)
     pool_of_any(f);
 }
 
-/* What a call's frame had. */
-static tc_kernel *const *run_kernels, *const *run_words;
-
-static void look(tc_frame *frame, tc_index thread, tc_index threads)
-{
-    (void)thread, (void)threads;
-    run_kernels = frame->kernels, run_words = frame->words;
-}
-
-/* The table of the instruction set `upper` of the fake model. */
-static tc_kernel *const *table_of(tc_cpu cpu)
-{
-    unsigned i = 0;
-    while (i + 1 < fake_run_function.cpu_count && fake_run_function.cpus[i] != cpu)
-        ++i;
-    return fake_run_function.kernels[i];
-}
-
-/* Steps that tiles would give a thread little of run kernels without them. */
-static void test_tiles(fixture *f)
-{
-#if defined(__x86_64__)
-    enum { VARIANTS = 2 };
-    tc_variant seen[VARIANTS];
-    tc_function function = fake_run_function;
-    for (unsigned i = 0; i < VARIANTS; ++i)
-        seen[i] = fake_run_function.variants[i], seen[i].run = look;
-    function.variants = seen;
-    static const struct {
-        unsigned cpus;
-        tc_cpu kernels, words;
-        const char *name;
-    } cases[] = {
-        {1u << TC_CPU_AVX2 | 1u << TC_CPU_AVX512, TC_CPU_AVX512, TC_CPU_AVX512, "no tiles"},
-        {1u << TC_CPU_AVX2 | 1u << TC_CPU_AVX512_VNNI | 1u << TC_CPU_AVX512_AMX, TC_CPU_AVX512_AMX, TC_CPU_AVX512_VNNI,
-         "tiles, and words beside them"},
-        {1u << TC_CPU_AVX512_AMX, TC_CPU_AVX512_AMX, TC_CPU_AVX512_AMX, "nothing but tiles"},
-    };
-    void *buffers[] = {f->x, f->index, f->y};
-    for (unsigned i = 0; i < sizeof cases / sizeof *cases; ++i) {
-        setup(f, 4, 60);
-        f->context.cpus = cases[i].cpus;
-        const tc_index dims[] = {f->args.m, f->args.n}; /* see make_model.py */
-        const tc_status status = tc_run(&f->context, &function, dims, buffers, f->state, NULL, NULL);
-        tc_ok(status == TC_STATUS_OK && run_kernels == table_of(cases[i].kernels) &&
-                  run_words == table_of(cases[i].words),
-              "%s", cases[i].name);
-    }
-#else
-    (void)f;
-#endif
-    tc_kernel *const none = NULL;
-    const tc_frame frame = {.kernels = &none, .words = &none + 1};
-    tc_ok(tc_tiles_or_words(&frame, TC_TILES_WORK / 2, 1) == frame.kernels, "one thread takes tiles");
-    tc_ok(tc_tiles_or_words(&frame, 4 * TC_TILES_WORK, 4) == frame.kernels, "a team with much for each thread, too");
-    tc_ok(tc_tiles_or_words(&frame, 4 * TC_TILES_WORK - 4, 4) == frame.words, "with less it takes words");
-}
-
 int main(void)
 {
     fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
@@ -552,7 +494,6 @@ int main(void)
 #endif
     test_processors(f);
     test_pieces();
-    test_tiles(f);
     free(f);
     return tc_done();
 }

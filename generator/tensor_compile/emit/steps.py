@@ -285,18 +285,12 @@ class StepsWriter:
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")
-        table = "k"
-        if not self.within and self.tiled(kernel):
-            table = "tiles_or_words"
-            self.put(f"tc_kernel *const *const {table} = tc_tiles_or_words(f, "
-                     f"{self.operations(kernel_work(kernel))}, threads);")
         if shared:
-            work = self.step_work(number, kernel, table)
+            work = self.step_work(number, kernel)
             run = "tc_shared_step"
             packs = any(s.packed_b and not s.blocked for s in _schedules(kernel))
             team = f"thread, threads, {f'tc_packed_work({work}, threads)' if packs else work}"
-        row = self.function.kernels.row(kernel, self.plain)
-        self.put(f"{run}(f, {number}, {table}[{row}], p, {dims}, {team});")
+        self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer
             self.put("if (fault)", f"    tc_fault(f, {self.checks}, {string(b.name)}, p[0], {self.function.dtype(b)}, "
@@ -315,25 +309,16 @@ class StepsWriter:
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
             and not any(schedule.blocked and not remembers(schedule) for schedule in _schedules(kernel))
 
-    def tiled(self, kernel: Kernel) -> bool:
-        """Whether an instruction set multiplies by tiles in it."""
-        return self.piecewise and any(form(s.dtype, s.isa).tiles for s in _schedules(kernel))
-
     def work(self, step: int, operations: Expr) -> str:
         """C text of estimated operations of a step; where it reads large memory, of what that is worth."""
         if step in self.ahead:
             return f"tc_stream_work({self.function.c(self.ahead[step].panels)}, threads)"
-        return self.operations(operations)
-
-    def operations(self, operations: Expr) -> str:
-        """C text of estimated operations."""
         if operations.is_const:
             return str(min(operations.value, MOST_WORK))
         return f"(uint64_t)({self.function.c(operations)})"
 
-    def step_work(self, step: int, kernel: Kernel, table: str) -> str:
-        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set, which
-        is the one of `table`.
+    def step_work(self, step: int, kernel: Kernel) -> str:
+        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set.
         One thread does not ask for the set: it cuts no pieces, and a frame of the lean runtime has no function."""
         integers = [s for s in _schedules(kernel) if form(s.dtype, s.isa).product.integer]
         copies = [s for s in integers if copies_rows_once(s)]
@@ -349,7 +334,7 @@ class StepsWriter:
         if min(least) == max(least):
             return f"{work} / {least[0]}"
         self.put(f"static const unsigned least[] = {{{', '.join(map(str, least))}}};")
-        return f"{work} / (threads > 1 ? least[tc_set(f, {'f->kernels' if table == 'k' else table})] : 1)"
+        return f"{work} / (threads > 1 ? least[tc_set(f)] : 1)"
 
     def dims(self, kernel: Kernel) -> str:
         arguments = self.function.kernels.arguments(kernel, self.plain)

@@ -224,8 +224,7 @@ typedef struct tc_member {
 struct tc_frame {
     const tc_function *function;
     const tc_variant *variant;
-    tc_kernel *const *kernels; /* of the best set */
-    tc_kernel *const *words;   /* of the best one without tiles, where that has any; else `kernels` */
+    tc_kernel *const *kernels;
     const tc_index *dims;
     void *const *buffers; /* inputs, then outputs */
     tc_member *members;   /* the threads; NULL: the team is too large for it, and no step is shared in pieces */
@@ -298,21 +297,11 @@ static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
     return work < most ? work : most;
 }
 
-/* Estimated scalar operations of each thread of a team from which on a product of tiles is faster than one of words. With
- * less a thread has a few tiles at most, so that one more or less is much, and two threads often read the same rows. */
-#define TC_TILES_WORK ((uint64_t)1 << 21)
-
-/* The kernels of a step that tiles may compute. work: estimated scalar operations. */
-static inline tc_kernel *const *tc_tiles_or_words(const tc_frame *frame, uint64_t work, tc_index threads)
-{
-    return threads > 1 && work / (uint64_t)threads < TC_TILES_WORK ? frame->words : frame->kernels;
-}
-
-/* The instruction set of kernels that a team's call runs: its number in the function's table. */
-static inline unsigned tc_set(const tc_frame *frame, tc_kernel *const *kernels)
+/* The instruction set whose kernels a team's call runs: its number in the function's table. */
+static inline unsigned tc_set(const tc_frame *frame)
 {
     unsigned set = 0;
-    while (frame->function->kernels[set] != kernels)
+    while (frame->function->kernels[set] != frame->kernels)
         ++set;
     return set;
 }
