@@ -36,6 +36,7 @@ EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-
             "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
 TURNED = "results column by column"
 CUT = "taps in blocks:"
+PARTS = "turns of the outermost loop:"
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
 
@@ -121,6 +122,24 @@ def cut(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tupl
     ]
 
 
+def parts(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tuple[int, ...]]]:
+    """The same whose tiles are all the kernel's own: blocks of one turn of the outermost loop over terms, of two."""
+    wide, h = tile.columns, dim("h")
+    return [
+        ("3x3 of 64 channels that lie apart",
+         convolution(1, 64, 9, 7, 2 * wide, (3, 3), pad=1, planar_in=True, planar_out=True, panel=panel), [{}],
+         (192, 384)),
+        ("5x3 of 40 channels that lie apart, stride 2, results side by side",
+         convolution(2, 40, 16, 9, wide, (5, 3), 2, 2, planar_in=True, panel=panel), [{}], (120, 240)),
+        ("3x3 of 50 channels, dynamic",
+         convolution(1, 50, sym(h), 9, 3 * wide, (3, 3), 1, 1, planar_in=True, planar_out=True, panel=panel),
+         [{h: 5}, {h: 1}, {h: 2}], (150,)),
+        ("groups of two, five channels each, of which the last columns lack some",
+         convolution(2, 10, 8, 31, 2 * (wide - 3 if wide > 16 else wide), (3, 3), 1, 1, 1, 2, True, True, panel), [{}],
+         (15,)),
+    ]
+
+
 def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
     """Every form of a tile, with blocks so small that each kernel has several."""
     plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
@@ -187,6 +206,14 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                      if table.refusal(kernel, form) is None]
             out += [Case(f"{CUT} {name}", kernel, size, (form,), form)
                     for name, kernel, sizes, form in (found if everything else found[i % 5::len(found) // 3 or 1])
+                    for size in sizes]
+        if tile.dtype == "f32":   # the same of tiles that are all the kernel's own
+            found = [(name, kernel, sizes, form) for name, kernel, sizes, blocks in parts(tile, target.panel)
+                     for kc in blocks
+                     for form in [replace(schedules(tile, target)[0], kc=kc, mc=(2 + len(name) % 2) * tile.rows)]
+                     if table.refusal(kernel, form) is None]
+            out += [Case(f"{PARTS} {name}", kernel, size, (form,), form)
+                    for name, kernel, sizes, form in (found if everything else found[i % 4::4] or found[:1])
                     for size in sizes]
         if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
             edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)

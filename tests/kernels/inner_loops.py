@@ -25,6 +25,7 @@ from tensor_compile.emit import candidates as table
 from tensor_compile.emit import micro
 from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.candidate_table import micro_pointers
+from tensor_compile.emit.in_registers import named
 from tensor_compile.emit.micro import Micro
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
@@ -46,7 +47,8 @@ def kernels() -> list[tuple[str, object]]:
             ("convolution", convolution(1, 64, 56, 56, 768, (3, 3), pad=1))]
 
 
-def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
+def check(isa: str, name: str, tile: str, body: list[tuple[int, str]], once: bool) -> None:
+    """once: columns are loaded once a term."""
     rows, columns = map(int, re.match(r"(?:tile_)?(\d+)x(\d+)", tile).groups())
     want = rows * columns // table.instruction_set(isa).lanes
     loops = [loop for loop in inner_loops(body) if any(PACKED.search(t) or SCALAR.search(t) for t in loop)]
@@ -60,7 +62,7 @@ def check(isa: str, name: str, tile: str, body: list[tuple[int, str]]) -> None:
         pointers = 0 if tile.startswith("tile_") else POINTERS.get(isa, 0)
         if len(stack) > pointers or any("mm" in t or SPILL.search(t) for t in stack):
             problems += stack
-        problems += [t.strip() for t in packed if REGISTER[isa] not in t]
+        problems += [t.strip() for t in packed if REGISTER[isa] not in t or once and "(" in t]
     if isa == "neon" and name.startswith("library") and "_steps" not in tile:    # four terms of each row by one load
         turns = [loop for loop in loops if sum(bool(PACKED.search(t)) for t in loop) == 4 * want]
         problems += [] if turns else ["no loop of four terms"]
@@ -81,7 +83,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         cache = Cache(Path(folder))
         compiler = toolchain.detect(command, cache.root, "compiler")
-        units, isa_of = [], {}
+        units, isa_of, once = [], {}, set()
         for isa in ISAS[arch]:
             floats = [c for c in table.candidates(isa) if c.dtype == "f32"]
             flags = toolchain.kernel_flags(compiler, isa, target.flags, (), arch)
@@ -92,6 +94,16 @@ def main() -> None:
                     name = f"{schedule.name} {form}"
                     isa_of[name] = isa
                     units.append(Unit(name.replace(" ", "_"), emit_contraction(kernel, [schedule], "kernel").text,
+                                      flags, kernel=True))
+                    once |= {name} if named(schedule) else set()
+            planes = convolution(1, 64, 56, 56, 768, (3, 3), pad=1, planar_in=True, planar_out=True)
+            for tile in floats:   # tiles that need every register, where some positions do not exist
+                schedule = Schedule(isa, "f32", tile.rows, tile.columns, kc=192, mc=2 * tile.rows, epilogue="registers")
+                if named(schedule):
+                    name = f"{schedule.name} planes"
+                    isa_of[name] = isa
+                    once.add(name)
+                    units.append(Unit(name.replace(" ", "_"), emit_contraction(planes, [schedule], "kernel").text,
                                       flags, kernel=True))
             if isa == "avx512":   # rows of two sizes that lie evenly apart: one pointer, also beside those of fetches
                 rows = Schedule(isa, "f32", 8, 48, epilogue="registers", prefetch=True)
@@ -108,7 +120,7 @@ def main() -> None:
                      if re.match(r"tile_\d|tck_micro_", n) and ".cold" not in n}
             ok(tiles, f"{name}: has tiles")
             for tile, body in tiles.items():
-                check(isa, name, tile, body)
+                check(isa, name, tile, body, name in once)
     done()
 
 

@@ -25,7 +25,7 @@ from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.emit import candidates as table, micro
 from tensor_compile.emit.access import Access
 from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.in_registers import streamed
+from tensor_compile.emit.in_registers import stands_alone, streamed
 from tensor_compile.emit.schedule_blocks import cuts_taps, later_terms
 from tensor_compile.emit.schedules import floats, scratch
 from tensor_compile.symbolic import sym
@@ -122,6 +122,7 @@ def kernels() -> list[tuple[str, object, dict]]:
             ("sums", sums(130, 70, 19, 2), {}), ("siblings", siblings(130, 24, (64, 16, 80)), {}),
             ("convolution", convolution(1, 64, 28, 28, 100, (3, 3), pad=1), {}),
             ("groups", convolution(1, 8, 28, 28, 128, (3, 3), groups=4, pad=1), {}),
+            ("planes", convolution(1, 64, 11, 7, 64, (3, 3), pad=1, planar_in=True, planar_out=True), {}),
             ("blocks of taps", convolution(1, 512, 7, 7, 200, (3, 3), pad=1), {}),
             ("one tile of rows, in place", matmul(3, 64, 70, 0, bias=False), {}),
             ("blocks of terms, in place", matmul(61, 16, 17003, 0, bias=False), {}),
@@ -170,7 +171,8 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         streaming = [c for c in fitting for part in kernel.contractions
                      if streamed(Access.of(part), c) or later_terms(Access.of(part), c)
                      or c.prefetch and cuts_taps(Access.of(part), c) and c.mr > 2]
-        fitting = streaming or fitting[number % 12::12] or fitting[:1]
+        planes = [c for c in fitting if name == "planes" and c.mr > 1 and stands_alone(Access.of(kernel), c)]
+        fitting = streaming or planes[::2] or fitting[number % 12::12] or fitting[:1]
         room = max(floats(part, c) for part in kernel.contractions for c in fitting)
         kernel = replace(kernel, params=(*kernel.params, *([scratch("%p", room)] if room else [])))
         second = {b.buffer for part in kernel.contractions for b in part.b} | {"%p"}   # or copies of them
@@ -201,6 +203,8 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         fetched += inside
         if not ok(outside == 0, f"{isa}: {name} by {candidate}"):
             note(f"{outside} fetches outside of its second operands and results, {inside} inside")
+        if name == "planes":
+            ok(written > 0, f"{isa}: {name} by {candidate}: lines are fetched to be written")
         if lines:
             ok(written == lines, f"{isa}: {name} by {candidate}: {lines} lines are fetched to be written")
     ok(fetched > 0, f"{isa}: something is fetched")

@@ -146,6 +146,10 @@ def model() -> None:
         scores = replace(scores, params=tuple(replace(p, kind="temp") if p.name == "b" else p for p in scores.params))
         equal(table.choose(scores, "avx512", TARGET).prefetch, keys == 8192,
               f"cost model: panels of {keys} keys are fetched ahead where they come from behind the second cache")
+    planes = convolution(1, 64, 56, 56, 64, (3, 3), pad=1, planar_in=True, planar_out=True)
+    choice = table.choose(planes, "avx2", TARGET)
+    ok(choice.in_parts and 4 * choice.kc * choice.nr <= TARGET.l1d,
+       "cost model: where all tiles are the kernel's own, blocks of terms have panels that fit the first cache")
     for rows, columns, terms, far in ((3136, 256, 64, True), (784, 512, 128, True), (196, 64, 64, False)):
         mc = table.choose(matmul(rows, columns, terms), "avx512", TARGET).mc
         ok(0 < 4 * mc * columns <= TARGET.l2 // 8 if far else mc == 0,

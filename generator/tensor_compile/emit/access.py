@@ -75,6 +75,11 @@ class Access:
         return self.a_row is not None and self.a_row.is_const and not self.bounds
 
     @property
+    def evenly(self) -> int | None:
+        """The constant distance of consecutive rows, those among them that lie in the padding."""
+        return self.a_row.value if self.a_row is not None and self.a_row.is_const else None
+
+    @property
     def whole_panels(self) -> bool:
         """No panel of 16 columns has some that do not exist."""
         return self.columns.is_const and self.columns.value % 16 == 0

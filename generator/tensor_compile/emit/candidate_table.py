@@ -14,6 +14,7 @@ PANEL = WIDE          # columns of a panel of vectors
 TILE = 16             # rows of a tile of AMX, its columns of i32, and its words of a row of an operand
 TILE_LATENCY = 52     # cycles until a sum of tiles can be added to
 LOOP = 0.5            # cycles by which the loop's own instructions delay a step
+NAMED_LOOP = 0.1      # the same where a tile names its registers and panels are near: eight terms a turn, fewer loads
 
 
 @dataclass(frozen=True, slots=True)

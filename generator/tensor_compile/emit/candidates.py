@@ -18,9 +18,9 @@ from ..symbolic.typical import typical as size
 from ..target import Target
 from . import padding, schedule_blocks
 from .access import Access
-from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed, step_cycles, \
-    tile_step_cycles
-from .in_registers import own_columns, stands_alone
+from .candidate_table import LOOP, NAMED_LOOP, PANEL, Candidate, candidates, micro_pointers, registers_needed, \
+    step_cycles, tile_step_cycles
+from .in_registers import NAMED_TURN, named, own_columns, stands_alone, turn_terms
 from .product_forms import form
 from .schedule_tiles import Band, by_panels, tiles
 
@@ -81,8 +81,8 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
         smallest = min(c.columns for c in candidates(isa.name) if c.dtype == kernel.product.tiles)
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
-    if schedule.epilogue == "registers" and (schedule.blocked or schedule.packed_b):
-        return "only micro-kernels take terms in blocks, or copies"
+    if schedule.epilogue == "registers" and (schedule.packed_a or schedule.packed_b):
+        return "only micro-kernels take copies"
     if schedule.epilogue == "registers" and access.columns.is_const \
             and access.columns.value < own_columns(access, schedule):
         return "no tile is full"
@@ -119,6 +119,7 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
             yield plain
             yield replace(plain, mc=_near_rows(access, tile, target))
             yield replace(plain, mc=_near_results(access, tile, target))
+        yield from _in_parts(access, plain, target)
         yield from _copying(access, tile, target, constant)
 
 
@@ -131,6 +132,19 @@ def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> b
     several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < least * tile.rows) \
         and not (access.columns.is_const and access.columns.value <= tile.columns)
     return several and instruction_set(tile.isa).lanes > 1 and not access.in_place
+
+
+def _in_parts(access: Access, plain: Schedule, target: Target) -> Iterator[Schedule]:
+    """Blocks of terms for tiles of the kernel's own, each some turns of the outermost loop over terms, about as many.
+    Their panels leave a quarter of the first cache to rows, and so would sums of a block of rows."""
+    if not (stands_alone(access, plain) and access.terms.is_const and len(access.inside) > 1 and target.l1d):
+        return
+    turn, turns = turn_terms(access.inside), access.inside[0].extent.value
+    near = target.l1d * 3 // 4 // (4 * plain.nr)    # rows of panels, or of sums
+    most, mc = near // max(1, turn), max(1, near // plain.mr) * plain.mr
+    if 0 < most < turns:
+        some = -(-turns // -(-turns // most))
+        yield replace(plain, kc=some * turn, mc=mc if mc < size(access.rows) else 0, prefetch=False)
 
 
 def _copying(access: Access, tile: Candidate, target: Target, constant: bool) -> Iterator[Schedule]:
@@ -296,6 +310,10 @@ class _Model:
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
         single = access.rows.is_const and access.rows.value <= schedule.mr   # tile of rows: it reads no panel again
         self.block = min(self.k, schedule.kc) if schedule.kc and not single else self.k
+        # a full tile takes several terms a turn
+        inner = access.inside[-1].extent
+        self.counts_little = named(schedule) and not schedule.prefetch and inner.is_const \
+            and inner.value % NAMED_TURN == 0
         # bytes a cycle, the first time that panels of b are read
         self.once = 10 if self.batches * _second_bytes(access, self.form.b_bytes) > target.l2 * 3 // 4 else 32
         # and when rows are read again for the next columns
@@ -323,8 +341,10 @@ class _Model:
 
     def pace(self, width: int) -> int:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them."""
-        held = self.form.b_bytes * self.block * width * self.access.sums
-        return self.paces[0 if held <= self.target.l1d // 2 else 1 if held <= self.target.l2 * 3 // 4 else 2]
+        held, near = self.form.b_bytes * self.block * width * self.access.sums, self.target.l1d // 2
+        if self.schedule.in_parts:    # of rows each tile reads the lines of a few taps
+            near = self.target.l1d * 3 // 4
+        return self.paces[0 if held <= near else 1 if held <= self.target.l2 * 3 // 4 else 2]
 
     def tile(self, height: int, width: int) -> float:
         """One tile over all terms."""
@@ -339,10 +359,14 @@ class _Model:
             self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         schedule = self.schedule
+        whole = schedule.epilogue == "registers" and (height, width) == (schedule.mr, schedule.nr)
+        if whole and self.counts_little and self.pace(width) == self.paces[0]:
+            step -= LOOP - NAMED_LOOP
         time = _beside(self.k * step, stream) * (self.part if height == schedule.mr else 1.0) + 20 + 3 * registers
-        if schedule.epilogue == "memory" or (height, width) != (schedule.mr, schedule.nr):
-            # accumulators leave and come back, once a block
-            blocks = -(-self.k // self.block)
+        blocks = -(-self.k // self.block)
+        if whole:
+            time += (blocks - 1) * (20 + 2 * registers)
+        else:   # accumulators leave and come back, once a block
             time += 30 + 2 * height + 2 * registers * blocks + registers
             if self.access.bounds and not self.schedule.packed_a:
                 time += (self.access.taps or 1) * height

@@ -23,7 +23,7 @@ from .access import Access, TermLoop
 from .biases import bias_of
 from .candidate_table import PANEL, TILE
 from .epilogue import Epilogue, Four, names_of
-from .in_registers import own_columns, own_tile, stands_alone, streamed
+from .in_registers import PART_PARAMETERS, own_columns, own_tile, stands_alone, streamed, turn_terms
 from .index import c_index
 from .scalar import C_TYPE, constant
 from .micro import FETCHING, Micro, sums_text
@@ -33,7 +33,7 @@ from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_term
     sorts_in_place, steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
 from .team_split import most_groups, team_groups, team_split
-from .walk import batch_decode, batch_names, place
+from .walk import batch_decode, batch_names, even_offset, place
 
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 KEPT = 16         # tiles of a block whose places are kept
@@ -41,6 +41,8 @@ RUN = 48          # rows of tiles that wait to be stored column by column, where
 # how many rows of so many vectors of bytes are stored at a time, and the function that does
 JOINED = {("AVX2", 1): (2, "rows"), ("AVX512", 1): (4, "quarters"), ("AVX512", 2): (2, "halves")}
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
+TURNED_RUNS = 2   # the same where tiles wait for each other,
+RUN_COLUMNS = 64  # of so many columns at most: they wait on the stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +215,13 @@ class _Emitter:
             "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "", **self.waiting_run(0, ""),
         }
-        across = epilogue.across() if schedule.epilogue == "registers" and schedule.mr >= TURNED_ROWS else None
+        turned = schedule.mr >= (TURNED_RUNS if alone and schedule.nr <= RUN_COLUMNS else TURNED_ROWS)
+        across = epilogue.across() if schedule.epilogue == "registers" and turned else None
         values |= {"across": across is not None, "across_value": "\n".join(across.value) if across else "",
-                   "across_place": "\n".join(across.place) if across else ""}
+                   "across_place": "\n".join(across.place) if across else "",
+                   # what the epilogue of full tiles needs beside the sums is the place of the first row of a run
+                   "or_starts": " && run->rows == 0" if across and not ahead and "t->" not in "".join(across.value)
+                   else ""}
         if schedule.epilogue == "registers":
             columns = own_columns(access, schedule)
             unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
@@ -229,6 +235,7 @@ class _Emitter:
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
         cuts = cuts_taps(access, schedule)
         values |= {"cuts": cuts, "part_parameters": ", tc_index first, tc_index last, tc_index into" if cuts else ""}
+        values |= self.in_parts()
         if cuts or not schedule.blocked:
             values |= self.in_taps(most_height)
             values["walk_text"] = "" if alone else expand_file("contraction/walk.c.in", values).rstrip("\n")
@@ -237,9 +244,32 @@ class _Emitter:
         values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
 
+    def in_parts(self) -> dict[str, object]:
+        """How tiles of the kernel's own take some turns of the outermost loop over terms after the others. light: the
+        place of a tile that was inside is not found again."""
+        if not self.schedule.in_parts:
+            return {"parts": False, "light": False, "light_parameters": "",
+                    **dict.fromkeys(("part_names", "inside_names", "part_arguments"), "")}
+        outer, light = self.access.inside[0], self.access.evenly is not None
+        turns, step = outer.extent.value, self.schedule.kc // turn_terms(self.access.inside)
+        first = f"{even_offset(self.kernel, self.access, self.names)} + a_turn" if light else "a_turn"
+        return {"parts": True, "turns": turns, "part_turns": step, "light": light,
+                "inside_words": -(-self.blocks.rows // 64),
+                "light_parameters": ", tc_index tile, uint64_t *inside" if light else "",
+                "part_parameters": PART_PARAMETERS, "part_names": ", first, last, a_turn, b_turn, sums",
+                "inside_names": f", first, last, {first}, b_turn, sums",
+                "part_arguments": f", k, tc_min(k + {step}, {turns}), k * ({self.text(outer.a)}), "
+                f"{self.second_offset('j')} + k * ({self.text(outer.b)}), "
+                f"scratch + (tile - lo) * {self.blocks.tile_sums}{', tile - r0, inside' if light else ''}"}
+
     def waiting_run(self, rows: int, step: str) -> dict[str, object]:
-        """Where results of so many rows wait to be stored column by column, `step` apart; 0: they do not."""
-        return {"run_rows": rows, "across_step": step, "run_struct": f", struct {self.own}run *run" if rows else "",
+        """Where results of so many rows wait to be stored column by column, `step` apart; 0: they do not. run_columns:
+        whose lines each tile of a run fetches; those of a model's outputs, as Epilogue.ahead does."""
+        buffers, (store, *_) = {p.name: p for p in self.kernel.params}, self.kernel.stores
+        leaves = rows > 0 and buffers[store.buffer].kind == "output"
+        tiles = max(1, rows // self.schedule.mr)
+        return {"run_columns": -(-self.schedule.nr // tiles) if leaves else 0, "run_rows": rows, "across_step": step,
+                "run_struct": f", struct {self.own}run *run" if rows else "",
                 "run_argument": ", &run" if rows else "", "no_run": ", run->y" if rows else ""}
 
     def numbers_held(self) -> dict[str, object]:

@@ -9,7 +9,7 @@ tile computes the positions at the edges, and the last rows: `stands_alone`.
 from __future__ import annotations
 
 import math
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from ..instruction_sets import instruction_set
 from ..loops.contraction_schedule import Schedule
@@ -17,7 +17,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..records import dataclass
 from ..symbolic import const, Expr, sym, Sym
 from .access import Access, TermLoop
-from .candidate_table import PANEL
+from .candidate_table import PANEL, registers_needed
 from .index import c_index
 from .micro import NEXT_TERMS, Pair, pairs, QUAD, Reg, UNROLLED
 from .product_forms import form
@@ -30,6 +30,11 @@ UNROLL = 4   # turns of a loop of one term that are asked of the compiler, which
 # where terms lie apart, and too many for the registers elsewhere.
 TURN = 2
 FREE = 4     # registers that are left where a turn has several terms of a single loop
+# Of a tile whose registers are named: the loop's own instructions are few, and its last turn is foreseen.
+NAMED_TURN = 8
+# Turns of the outermost loop, and where rows and columns of the first of them begin. A tile that found these by
+# products would wait for them: multiply-adds of the tile before it take the same part of the processor.
+PART_PARAMETERS = ", tc_index first, tc_index last, tc_index a_turn, tc_index b_turn, float *sums"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +56,12 @@ class _Columns:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """regs: of b; a: where a row has it. Of four terms that are loaded together, lane: its place; pairs: of regs."""
+    """regs: of b; a: where a row has it; rows: the same as addresses. Of four terms that are loaded together, lane: its
+    place; pairs: of regs."""
 
     regs: list[Reg]
     a: str
+    rows: list[dict[str, object]]
     lane: int
     pairs: list[Pair]
 
@@ -79,6 +86,19 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
 
 
+def turn_terms(loops: Sequence[TermLoop]) -> int:
+    """Terms of a turn of the outermost of the loops, of which there are as many as is known."""
+    return math.prod(loop.extent.value for loop in loops[1:])
+
+
+def named(schedule: Schedule) -> bool:
+    """A tile needs every register that there is. The compiler would keep some sums on the stack, or load columns once
+    for each row, so each value has a register of its own by name."""
+    isa = instruction_set(schedule.isa)
+    return isa.vectors == "AVX2" and schedule.dtype == "f32" \
+        and registers_needed(isa, schedule.mr, schedule.nr) == isa.registers
+
+
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
              edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0) -> tuple[str, str]:
     """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
@@ -91,7 +111,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     *taps, inner = access.border if edge else access.inside
     # where the innermost loop decides what exists, each of its terms is looked at
     walks = edge and not any(inner.var in bound.term.symbols() for bound in access.bounds)
-    if edge and not walks:
+    each = edge and not walks
+    if each:
         taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
     regs, stored = columns // lanes, own_columns(access, schedule)
@@ -133,6 +154,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         return lines
 
     def offset(r: int) -> str:
+        if parts and not edge and access.evenly is not None:
+            return str(access.evenly * r)
         if access.row_stride_known:
             return f"t->a[0] + {access.a_row.value * r}" if r and access.a_row is not None else "t->a[0]"
         return f"t->a[{r}]"
@@ -140,6 +163,10 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def exists(r: int) -> str:
         return " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
 
+    by_name, parts = named(schedule), schedule.in_parts
+    hold_b = regs <= rows
+    # rows of a tile all of whose positions exist lie evenly apart: one pointer reaches them
+    even = access.evenly if by_name else None
     a_step, length = text(inner.a), inner.extent.value if inner.extent.is_const else 0
 
     def loop(walks: bool) -> str:
@@ -148,24 +175,33 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         quads = kind.quads and a_step == "1" and not walks and length > 0 and length % QUAD == 0
         free = isa.registers - rows * regs - regs - 1
         several = bool(taps) or a_step != "1" or lanes == PANEL and free >= FREE
-        several = several and unrolls and not schedule.prefetch and length > 0 and length % TURN == 0
-        turn = QUAD if quads else TURN if several else 1
+        several = (several or by_name) and unrolls and not schedule.prefetch and length > 0 and length % TURN == 0
+        turn = QUAD if quads else 1 if not several else NAMED_TURN if by_name and length % NAMED_TURN == 0 else TURN
+        one_pointer = even is not None and not (walks or each)
         places = [(v // per_piece, v % per_piece * lanes) for v in range(regs)]
         terms = []
         for u in range(turn):
             listed = [Reg(v, f"b_k + ({text(access.b_piece * panel + at + inner.b * u)})",
                           f"p{panel} + ({text(inner.b * u + at)})") for v, (panel, at) in enumerate(places)]
             a = "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})"
-            terms.append(_Term(listed, a, u, pairs(listed, rows, isa)))
+            at = [{"r": r, "at": f"x0 + ({a} + {r * (even or 0)})" if one_pointer else f"x{r} + {a}"}
+                  for r in range(rows)]
+            terms.append(_Term(listed, a, at, u, pairs(listed, rows, isa)))
         return expand_file("contraction/terms.c.in", {
             "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
             "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms, "quads": quads,
             "b_c": kind.b_c,
             "panels": [{"p": p, "at": terms[0].regs[p * per_piece].b} for p in range(regs // per_piece)],
             "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
-            "b_step": text(inner.b), "names": kind.names, "hold_b": regs <= rows, "fetches": schedule.prefetch,
+            "b_step": text(inner.b), "names": kind.names, "hold_b": hold_b, "named": by_name,
+            "fetches": schedule.prefetch,
             "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
             "next_terms": NEXT_TERMS, "last_terms": NEXT_TERMS + turn - 1, "terms": all_terms}).rstrip("\n")
+
+    def tap(of: str) -> str:
+        """How far the terms of a tap are from the first ones."""
+        walked = sum((getattr(loop, of) * sym(loop.var) for loop in taps[parts:]), const(0))
+        return f"{of}_turn + {text(walked, k_names)}" if parts else text(walked, k_names)
 
     all_terms = text(math.prod((x.extent for x in (*taps, inner)), start=const(1)))
 
@@ -173,9 +209,13 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
         "many": access.sums > 1, "sums": access.sums,
         "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
-        "b_c": kind.b_c, "names": kind.names,
-        "b_offset": text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}), "lanes": lanes,
-        "edge": edge,
+        "b_c": kind.b_c, "names": kind.names, "parts": parts, "turns": text(taps[0].extent) if parts else "",
+        "part_parameters": PART_PARAMETERS if parts else "", "named": by_name,
+        "registers": [{"name": x, "number": i} for i, x in enumerate(
+            [*(f"r{r}_{v}" for r in range(rows) for v in range(regs)),
+             *(f"s{r}" for r in range(1 if hold_b else rows)), *(f"b{v}" for v in range(regs if hold_b else 1))])],
+        "b_offset": "0" if parts else text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}),
+        "lanes": lanes, "edge": edge,
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
         "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "", finish_unmasked(r))
                      for r in range(rows)],
@@ -185,8 +225,11 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
         "reg_list": [{"v": v} for v in range(regs)], "loop_terms": loop(walks),
         "all_terms": loop(False) if walks else "",
-        "taps": [{"var": k_names[loop.var], "extent": text(loop.extent)} for loop in taps],
-        "a_tap": text(sum((loop.a * sym(loop.var) for loop in taps), const(0)), k_names),
-        "b_tap": text(sum((loop.b * sym(loop.var) for loop in taps), const(0)), k_names),
+        "taps": [{"var": k_names[loop.var], "first": "first" if parts and not i else "0",
+                  "extent": "last" if parts and not i else text(loop.extent),
+                  "steps": f", a_turn += {text(loop.a)}, b_turn += {text(loop.b)}" if parts and not i else ""}
+                 for i, loop in enumerate(taps)],
+        "a_tap": tap("a"), "b_tap": tap("b"),
         "inner": text(inner.extent), "a_step": a_step, "walks": walks, "fetches": schedule.prefetch,
-        "some": " | ".join(f"exists{r}" for r in range(rows)), "all": " & ".join(f"exists{r}" for r in range(rows))})
+        "some": " | ".join(f"exists{r}" for r in range(rows)), "all": " & ".join(
+            [*(f"exists{r}" for r in range(rows)), *([f"(rows == {rows})"] if even is not None else [])])})

@@ -11,7 +11,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..records import dataclass
 from .access import Access
 from .candidate_table import PANEL, TILE
-from .in_registers import own_columns, stands_alone
+from .in_registers import own_columns, stands_alone, turn_terms
 from .product_forms import Form, form
 from .schedule_tiles import by_panels, Tiles, tiles
 
@@ -60,7 +60,7 @@ class Blocks:
     def waits(self) -> bool:
         """Sums of a block of tiles wait for later terms."""
         terms = self.access.terms
-        return self.schedule.blocked and not (terms.is_const and terms.value <= self.terms)
+        return (self.schedule.blocked or self.schedule.in_parts) and not (terms.is_const and terms.value <= self.terms)
 
     @cached_property
     def rows_first(self) -> bool:
@@ -112,7 +112,7 @@ class Blocks:
         return Room(up(self.rows * self.tile_room) if schedule.packed_a else 0,
                     (1 if schedule.blocked else self.groups) * self.group_room if schedule.packed_b else 0,
                     up((self.groups * self.rows if self.waits else 2 if self.form.tiles else 1) * self.tile_sums)
-                    if schedule.blocked else 0)
+                    if schedule.blocked or schedule.in_parts else 0)
 
 
 def steps(access: Access, schedule: Schedule) -> bool:
@@ -131,8 +131,9 @@ def skips_padding(access: Access, schedule: Schedule) -> bool:
 
 
 def cuts_taps(access: Access, schedule: Schedule) -> bool:
-    """Terms of several taps are cut into blocks, and no row is copied."""
-    return schedule.kc > 0 and not schedule.packed_a and (len(access.inside) > 1 or bool(access.bounds))
+    """Micro-kernels take terms of several taps in blocks, and no row is copied."""
+    several = len(access.inside) > 1 or bool(access.bounds)
+    return several and schedule.kc > 0 and not (schedule.packed_a or schedule.in_parts)
 
 
 def _uncut(access: Access, schedule: Schedule) -> str | None:
@@ -150,6 +151,23 @@ def _uncut(access: Access, schedule: Schedule) -> str | None:
         terms = loops[-1].extent.value
         if schedule.kc % terms and terms % schedule.kc:
             return "a block of terms ends within a tap"
+    return None
+
+
+def _no_parts(access: Access, schedule: Schedule) -> str | None:
+    """Why tiles of the kernel's own cannot take the terms so: a block is some whole turns of the outermost loop over
+    terms, which is the same where some positions do not exist."""
+    if not stands_alone(access, schedule):
+        return "tiles of the kernel's own take terms in blocks where all tiles are"
+    if schedule.prefetch or access.sums > 1:
+        return "blocks of terms have one sum a point, and nothing is fetched"
+    if not schedule.mc and not access.rows.is_const:
+        return "blocks of an unknown number of rows"
+    if not access.terms.is_const or schedule.kc >= access.terms.value:
+        return "all terms are one block"
+    if len(access.inside) < 2 or len(access.border) < 2 or access.inside[0].extent != access.border[0].extent \
+            or schedule.kc % turn_terms(access.inside):
+        return "a block of terms ends within a turn of the outermost loop"
     return None
 
 
@@ -251,6 +269,10 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
             why = _uncut(access, schedule)
             if why is not None:
                 return why
+    if schedule.in_parts:
+        why = _no_parts(access, schedule)
+        if why is not None:
+            return why
     if schedule.bands and (schedule.blocked or schedule.packed_b or by_panels(access, schedule)):
         return "a team's bands of rows have whole sums, of columns that are not copied"
     if schedule.bands and (not access.rows.is_const or access.rows.value <= (schedule.bands - 1) * schedule.mr):

@@ -75,7 +75,7 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
 
 def floats(part: ContractionKernel, schedule: Schedule) -> int:
     """Of scratch that a thread needs."""
-    if schedule.epilogue == "registers" or not (schedule.blocked or schedule.packed_b):
+    if not (schedule.blocked or schedule.packed_b or schedule.in_parts):
         return 0
     return blocks(Access.of(part), schedule).room.all
 

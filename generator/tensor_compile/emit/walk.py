@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Mapping
 
 from ..loops.loop_ir import ContractionKernel
-from ..symbolic import Expr, Sym
+from ..symbolic import Expr, Sym, ZERO
 from .access import Access
 from .epilogue import decode
 from .index import c_index
@@ -28,6 +28,13 @@ def batch_decode(kernel: ContractionKernel, names: Mapping[Sym, str]) -> str:
     return "\n".join([*lines, "t.b0 = batch;"])
 
 
+def even_offset(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -> str:
+    """Of the first row of a tile, where all lie evenly apart: by no division, which its first loads would wait for."""
+    assert access.evenly is not None
+    first = c_index(access.a_offset.substitute({s: ZERO for s in kernel.m}), {**names, **batch_names(kernel, "t->")})
+    return f"{first} + {access.evenly} * row"
+
+
 def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -> tuple[str, str]:
     """What makes t the tile whose rows begin at `row`: statements before a loop over r, and in it."""
     def text(e: Expr) -> str:
@@ -47,6 +54,8 @@ def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -
     elif kernel.m:
         first += [line.replace("const ", "", 1) for line in decode("row", "m", sizes)]
         row += [f"t->m{i}[r] = m{i};" for i in range(len(sizes))]
+    if access.evenly and len(kernel.m) > 1:
+        offset = f"{even_offset(kernel, access, names)} + {access.evenly} * r"
     row.append(f"t->a[r] = {offset};")
     for e, bound in enumerate(access.bounds):
         row.append(f"t->bound[r][{e}] = {text(bound.row)};")

@@ -43,9 +43,15 @@ class Schedule:
     bands: int = 0
 
     @property
+    def in_parts(self) -> bool:
+        """Tiles of the kernel's own take terms in blocks, each of one group of columns and of mc rows."""
+        return self.kc > 0 and self.epilogue == "registers"
+
+    @property
     def blocked(self) -> bool:
-        """Terms are taken in blocks, or rows are copied: the sums of many tiles are under way at the same time."""
-        return self.kc > 0 or self.packed_a
+        """Micro-kernels take terms in blocks, or rows are copied: the sums of many tiles are under way at the same
+        time."""
+        return self.kc > 0 and not self.in_parts or self.packed_a
 
     @property
     def name(self) -> str:
