@@ -72,7 +72,7 @@ with tempfile.TemporaryDirectory() as name:
         graph = [line for line in called.stdout.splitlines() if " = " in line]
         return [sum(what in line for line in graph) for what in (" = dot(", " = convolution(")]
 
-    bits("results have the bits of the interpreter", folder / "m.c", "--isa", "avx2", "--cflags=-O1", "--verify")
+    bits("results have the bits of the interpreter", folder / "m.c", "--isa", "avx2", "--verify")
     quick = ("--emit", "c")
     equal(points_of("--isa", "avx2", *quick), [2, 1], "AVX2 alone: but for the stride all are at points")
     equal(points_of("--isa", "avx2,avx512,avx512_vnni", *quick), [0, 3], "none where a processor has dot products")

@@ -42,8 +42,7 @@ with tempfile.TemporaryDirectory() as name:
     st.write(folder / "w.safetensors", tensors)
     # words of AVX2 alone are sorted or pairs of 16 bits; beside VNNI, whose panels it reads, it takes bytes apart
     for sets in ("avx2", "avx2,avx_vnni"):
-        bits(f"{sets}: tiles that end in bytes have the bits of the interpreter", folder / "m.c", "--isa", sets,
-             "--cflags=-O1")
+        bits(f"{sets}: tiles that end in bytes have the bits of the interpreter", folder / "m.c", "--isa", sets)
     if shutil.which(OBJDUMP["x86_64"]):
         built = run("build", folder / "m.c", "--isa", "avx2", "-o", folder / "out")
         loops = [loop for name, body in functions(folder / "out" / "m.o", "x86_64").items() if name.startswith("whole")
@@ -86,5 +85,5 @@ with tempfile.TemporaryDirectory() as name:
     for sets, threads in (("avx2", 1), ("avx2", 3),
                           ("avx2,avx_vnni", 1), ("avx512_vnni,avx512_amx", 1), ("avx512_vnni,avx512_amx", 3)):
         bits(f"{sets}, {threads} threads: rows where they lie have the bits of the interpreter", folder / "m.c",
-             "--isa", sets, "--threads", threads, "--cflags=-O1")
+             "--isa", sets, "--threads", threads)
 done()
