@@ -13,9 +13,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
+from joined import joined
 from processor import lacks, own_sets
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model, cpu_target, host_programs, model_program
+from tensor_compile.compile import assemble, capture_run, check_model, cpu_target, host_programs, model_program, \
+    objects
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -26,6 +28,7 @@ CALLER = model_program.Caller(
     (ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c", ROOT / "autotune" / "guard.c"),
     (ROOT / "autotune", ROOT / "interpreter", ROOT / "runtime" / "include", ROOT / "templates" / "include",
      ROOT / "tests" / "tap.h", *host_programs.TABLES))
+COMPILE_UNITS = objects.compile_units
 
 
 @dataclass(frozen=True)
@@ -34,7 +37,8 @@ class Machine:
     and nvcc, empty for the processor; precision: of its products. little_cache: the architecture's own target, but for
     its cache, which holds next to nothing, and its team of at most four. optimise: how kernels are compiled; -O1 takes
     two thirds of the time of users' -O3, which has the same bits: the suites networks, decoder and e2e are compiled
-    with it, and in the long suite all of this and the candidates of tests/kernels, the suite nests there with -O2."""
+    with it, and in the long suite all of this and the candidates of tests/kernels, the suite nests there with -O2.
+    With -O1 many kernels are compiled in a file."""
 
     cc: tuple[str, ...] = ("cc",)
     wrapper: tuple[str, ...] = ()
@@ -81,6 +85,7 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
     if machine.little_cache:
         options = replace(options, target_file=little_cache(cache.root))
     cpu_target.OPTIMISE[options.optimize] = machine.optimise   # no choice of users
+    objects.compile_units = joined(COMPILE_UNITS) if machine.optimise == "-O1" else COMPILE_UNITS
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, (), model) if graph else None
     with Progress() as progress:

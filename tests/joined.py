@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Sequence
 
 from tensor_compile.compile.objects import Object, Unit
 
@@ -14,22 +14,27 @@ OWN = re.compile(r"^(?:struct|static .*?) ?\b(\w+)(?: \{|\(|\[)", re.M)
 
 
 def joined(compile_units: Callable[..., list[Object]]) -> Callable[..., list[Object]]:
-    """compile_units of objects.py for units of one program, whose objects are linked whatever they hold."""
-    return lambda units, *more: compile_units(list(_joined(units)), *more)
+    """compile_units of objects.py for units of one program, whose objects are linked whatever they hold. What is not
+    joined comes last, in its order: the driver."""
+    return lambda units, *more: compile_units(_joined(units), *more)
 
 
-def _joined(units: Sequence[Unit]) -> Iterator[Unit]:
+def _joined(units: Sequence[Unit]) -> list[Unit]:
     """Kernels and references of the same flags in one unit each; the others as they are."""
     groups: dict[tuple[str, ...], list[Unit]] = {}
+    others = []
     for unit in units:
         if unit.kernel and not unit.name.startswith("micro_") or unit.name.startswith("reference_"):
             groups.setdefault(unit.flags, []).append(unit)
         else:
-            yield unit
+            others.append(unit)
+    together = []
     for group in groups.values():
         for first in range(0, len(group), LARGEST):
             some = group[first:first + LARGEST]
-            yield replace(some[0], text="".join(_apart(unit.text, i) for i, unit in enumerate(some)), kernel=True)
+            text = "".join(_apart(unit.text, i) for i, unit in enumerate(some))
+            together.append(replace(some[0], text=text, kernel=True))
+    return [*together, *others]
 
 
 def _apart(text: str, number: int) -> str:
