@@ -5,7 +5,8 @@ and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
 Of the forms of a tile every third one, and of the kernels that it fits every thirteenth, other ones for its neighbour
-in the table, compiled with -Og; --all of them, as users compile them.
+in the table, of sets with many tiles a third of these and each at least once, compiled with -Og; --all of them, as
+users compile them.
 """
 from __future__ import annotations
 
@@ -37,6 +38,7 @@ EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-
 TURNED = "results column by column"
 CUT = "taps in blocks:"
 PARTS = "turns of the outermost loop:"
+MANY = 8    # tiles of a set, of whose kernels the short form takes a third, and each at least once
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
 
@@ -152,8 +154,9 @@ def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
 
 
 def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
-    out = []
+    whole_table = []
     for i, tile in enumerate(table.candidates(isa)):
+        out: list[Case] = []
         forms = list(enumerate(schedules(tile, target)))
         known, apart = [*kernels(target.panel), *halves(target.panel)], 13
         if tile.dtype == "i32":   # rows of integers are copied, but for those below
@@ -238,7 +241,16 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             form = replace(own, bands=4)
             if table.refusal(image, form) is None:
                 out.append(Case("bands of a padded convolution", image, {}, (form,), form))
-    return out
+        whole_table += out if everything or len(table.candidates(isa)) < MANY else \
+            thinned(out, i % 3, {case.name for case in whole_table})
+    return whole_table
+
+
+def thinned(found: list[Case], first: int, before: set[str]) -> list[Case]:
+    """Every third kernel and schedule, with all of its sizes, and those of which there were none before."""
+    kinds = list(dict.fromkeys((id(case.kernel), case.candidates) for case in found))
+    chosen = set(kinds[first::3] or kinds)
+    return [case for case in found if (id(case.kernel), case.candidates) in chosen or case.name not in before]
 
 
 def main() -> None:
