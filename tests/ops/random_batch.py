@@ -27,8 +27,9 @@ sys.path[1:1] = [str(ROOT / "tests" / "interpreter")]
 import random_ops
 import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
-from runner import CALLER, words
-from tensor_compile.compile import assemble, check_model, cpu_target, model_program
+from joined import joined
+from runner import CALLER, COMPILE_UNITS, words
+from tensor_compile.compile import assemble, check_model, cpu_target, model_program, objects
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
@@ -102,7 +103,7 @@ def _run(job: Job) -> Outcome:
             encoding="utf-8")
         cache = Cache(Path(job.cache))
         made = build(folder, job, cache)
-        found = Outcome(graphs=len(graphs), kernels=len(made.objects))
+        found = Outcome(graphs=len(graphs), kernels=len(made.sources.by_symbol))
         cases: list[tuple[Graph, dict[str, int], str]] = []
         lines, given = [], {}
         for g in graphs:
@@ -132,6 +133,7 @@ def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
                       cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize)
     cpu_target.OPTIMISE[options.optimize] = job.optimise   # no choice of users: kernels that compile fast
+    objects.compile_units = joined(COMPILE_UNITS) if job.optimise == "-O1" else COMPILE_UNITS
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):
         return assemble.run(options, progress)

@@ -43,6 +43,7 @@ class Built:
             f.writelines(written.blocks())
         options = replace(conformance.options(folder, cache, 2),
                           specialize=tuple((k, tuple(v)) for k, v in specialize.items()))
+        conformance.compile_as_chosen(options)
         with Progress() as progress:
             made = assemble.run(options, progress)
         self.has_state = False
@@ -121,6 +122,7 @@ def main(wanted: list[str]) -> None:
     if lacks(conformance.ISA):
         tap.skip("dynamic", f"this processor has no {conformance.ISA}")
         tap.done()
+    conformance.OPTIMISE = "-O1" if wanted else "-O3"
     cache = Path(os.environ["TC_TESTS_CACHE"]) / "pytorch"
     cache.mkdir(parents=True, exist_ok=True)
     with zipfile.ZipFile(CASES / "dynamic.zip") as archive, tempfile.TemporaryDirectory() as temporary:
