@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """CUDA kernels, emulated on the processor, have the bits of the processor's: nests and contractions of every form that
-the tests of those have, in both orders of threads. Arguments: words of names, to run those cases alone."""
+the tests of those have, in both orders of threads; of nests that differ in sizes alone every third one, or --all of
+them. Arguments: words of names, to run those cases alone."""
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import tempfile
@@ -126,10 +128,24 @@ def in_lines() -> list[Case]:
 
 def nests() -> list[Case]:
     found = module("nests").all_cases()
+    if "--all" not in sys.argv:
+        found = thinned(found)
     return [Case(c.name, c.kernel, c.sizes, c.below, c.extreme) for c in found] + \
         [Case(c.name, c.kernel, {}) for c in sums.CASES] + \
         [Case(f"{c.name}, bf16", c.kernel, {}, units=Units("bf16")) for c in wide_nests.NESTS] + \
         [Case(c.name, c.kernel, {}) for c in wide_nests.overwritten()]
+
+
+def thinned(found: list) -> list:
+    """Of cases whose names differ in numbers alone the last one, which is the largest, and every third before it."""
+    before: dict[str, int] = {}
+    chosen = []
+    for case in reversed(found):
+        form = re.sub(r"\b\d+\b", "", case.name)
+        number = before[form] = before.get(form, -1) + 1
+        if number % 3 == 0:
+            chosen.append(case)
+    return chosen[::-1]
 
 
 def halved(kernel: Kernel, dtype: str, which: str) -> Kernel:
@@ -286,10 +302,10 @@ if cxx is None:
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
-    rows, plain, declared = [], {}, {}
+    rows, plain, declared, asked = [], {}, {}, [word for word in sys.argv[1:] if word != "--all"]
     cases = [*nests(), *contractions(), *in_tiles(), *in_lines(), *on_matrix_units(), *lines_of_terms(),
              *prepared_rows()]
-    for i, case in enumerate(c for c in cases if not sys.argv[1:] or any(word in c.name for word in sys.argv[1:])):
+    for i, case in enumerate(c for c in cases if not asked or any(word in c.name for word in asked)):
         kernel = case.kernel
         cpu = one_by_one(kernel) if isinstance(kernel, PreparedKernel) else emit_plain(kernel, "scalar")
         gpu = cuda_kernels.emit_kernel(kernel, case.units)

@@ -152,8 +152,8 @@ def _bits(dtype: str, x) -> bytes:
 
 def run_all(cases: list[Case], sanitize: bool = False, everywhere: bool = True, optimise: str = "-O1",
             isas: tuple[str, ...] = (), flags: tuple[str, ...] = ()) -> None:
-    """One point a case and instruction set; unless everywhere, three of five instruction sets a case, other ones for
-    its neighbour. optimise: how the kernels are compiled; -O1 takes two thirds of the time of -O2. isas: these alone.
+    """One point a case and instruction set; unless everywhere, two of five instruction sets a case, other ones for its
+    neighbour. optimise: how the kernels are compiled; -O1 takes two thirds of the time of -O2. isas: these alone.
     flags: more of the compiler's."""
     rng = random.Random(7)
     prepared = []
@@ -166,8 +166,10 @@ def run_all(cases: list[Case], sanitize: bool = False, everywhere: bool = True, 
     right = [{b.name: packed(b, [x if y is None else y for x, y in zip(values[b.name], wanted[b.name], strict=True)])
               for b in case.kernel.params} for case, values, wanted in prepared]
     first: dict[str, dict[str, bytes]] = {}
-    for number, machine in enumerate(machines(sanitize, optimise, isas)):
-        chosen = [i for i in range(len(prepared)) if everywhere or (i + number) % 5 < 3]
+    found = machines(sanitize, optimise, isas)
+    everywhere = everywhere or len(found) < 4   # or some would run nowhere
+    for number, machine in enumerate(found):
+        chosen = [i for i in range(len(prepared)) if everywhere or (i + number) % 5 < 2]
         machine.more.extend(flags)
         outputs = dict(zip(chosen, _run(machine, [prepared[i] for i in chosen])))
         for i in chosen:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every case on three of the instruction sets that run here, compiled with -O1, or on --all of them with -O2, for teams
+"""Every case on two of the instruction sets that run here, compiled with -O1, or on --all of them with -O2, for teams
 of 1, 2 and 5, between guard zones.
 
   test_nests.py [--sanitize] [--all]
