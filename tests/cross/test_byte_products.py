@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Convolutions and products of bytes on emulated microcontrollers, with and without the instructions for them, beside
 the same model on this machine: shapes that no group of four terms, no pair of points or rows divides, padding, strides,
-results in the place of operands, sums and factors at their limits. test_byte_products.py [BOARD...]"""
+results in the place of operands, sums and factors at their limits. test_byte_products.py [--all] [BOARD...]
+
+Kernels are compiled with -O1, or with --all as users compile them."""
 from __future__ import annotations
 
 import json
@@ -250,6 +252,15 @@ def results(folder: Path, cache: str, cc: list[str], options: list[str], link: l
     return made.stdout + made.stderr, "" if not made.returncode else f"exit code {made.returncode}"
 
 
+def described(root: Path, name: str, target: str, flags: tuple[str, ...]) -> str:
+    """The file of a target with other flags."""
+    text = (ROOT / "targets" / f"{target}.toml").read_text(encoding="utf-8").split("\nflags")[0].rstrip("\n")
+    words = ", ".join(f'"{f}"' for f in flags)
+    path = root / f"{name}.toml"
+    path.write_text(f"{text}\nflags = [{words}]\n", encoding="utf-8")
+    return str(path)
+
+
 with tempfile.TemporaryDirectory() as temporary:
     root, weights = Path(temporary), Weights()
     cache = os.environ.get("TC_TESTS_CACHE", str(root / "cache"))
@@ -264,25 +275,26 @@ with tempfile.TemporaryDirectory() as temporary:
     (root / "main.c").write_text(MAIN % {"in": at, "count": len(ends), "most": 1024, "args": ", ".join(args)},
                                  encoding="utf-8")
     native = os.environ.get("CC", "cc").split()
-    want, wrong = results(root, cache, native, ["--isa", "x86_64"] if os.uname().machine == "x86_64" else [], [], [])
+    fast = () if "--all" in sys.argv else ("-O1",)   # a target's flags come behind the level of the build
+    options = ["--isa", "x86_64"] if os.uname().machine == "x86_64" else []
+    if fast and options:
+        options += ["--target-file", described(root, "here", "x86_64", fast)]
+    want, wrong = results(root, cache, native, options, [], [])
     if not ok(not wrong and len(want.split()) == len(ends), "on this machine"):
         note(wrong)
         done()
-    for board in [b for b in BOARDS if b.name in (sys.argv[1:] or [BOARDS[0].name])]:
+    for board in [b for b in BOARDS if b.name in ([a for a in sys.argv[1:] if a != "--all"] or [BOARDS[0].name])]:
         missing = [name for name in (board.cc[0], board.emulator[0]) if not shutil.which(name)]
         if missing:
             skip(board.name, f"{missing[0]} is not installed")
             continue
-        words = ", ".join(f'"{f}"' for f in board.flags)
-        description = (ROOT / "targets" / f"{board.target}.toml").read_text(encoding="utf-8")
-        (root / f"{board.name}.toml").write_text(description[:description.index("flags")] + f"flags = [{words}]\n",
-                                                 encoding="utf-8")
+        description = described(root, board.name, board.target, (*board.flags, *fast))
         started = run([*board.cc, *board.library, "-std=c11", "-O1", "-c",
                        HERE / ("rv32" if board.riscv else "m4f") / "startup.c", "-o", root / "startup.o"])
         ok(not started.returncode, f"{board.name}: startup")
         emit = ["--emit", "c"] if board.sources else []
         shutil.rmtree(root / "out")
-        got, wrong = results(root, cache, board.cc, ["--target-file", str(root / f"{board.name}.toml"), *emit],
+        got, wrong = results(root, cache, board.cc, ["--target-file", description, *emit],
                              ["-DBOARD", *board.library, "-nostartfiles", "-T", HERE / board.script / "link.ld",
                               root / "startup.o"], board.emulator)
         if not equal(got.split(), want.split(), f"{board.name}: the bits of this machine"):
