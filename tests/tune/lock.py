@@ -9,12 +9,13 @@ from pathlib import Path
 
 from cases import convolution, dim, heads, matmul
 from tap import done, equal, ok, raises
-from tensor_compile.compile import lock as locks
+from tensor_compile.compile import decisions, lock as locks
 from tensor_compile import target as targets
 from tensor_compile.compile import tune
 from tensor_compile.emit import candidates as table
 from tensor_compile.emit.candidate_table import PANEL
-from tensor_compile.emit.key import kernel_key
+from tensor_compile.emit.key import kernel_key, split_key
+from tensor_compile.emit.team_bands import BANDS, LEAST_TILES, team_bands
 from tensor_compile.errors import UserError
 from tensor_compile.instruction_sets import INSTRUCTION_SETS
 from tensor_compile.symbolic import sym
@@ -129,6 +130,31 @@ def modes(folder: Path) -> None:
     equal(locks.Tuning.load("off", folder / "m.tuning.lock", TARGET).entries, {}, "off: the file is not read")
 
 
+def bands() -> None:
+    """How a team shares a product: without a line by bands where it has many rows and near panels; else as one says."""
+    schedule = table.choose(matmul(4096, 96, 16), "avx2", TARGET)
+    least = BANDS * LEAST_TILES * schedule.mr
+    for what, kernel, expected in (
+            ("many rows", matmul(least, 96, 16), BANDS), ("a row less", matmul(least - 1, 96, 16), 0),
+            ("one group of columns", matmul(least, schedule.nr, 16), 0), ("far panels", matmul(least, 96, 4096), 0),
+            ("matrices", matmul(least, 96, 16, batch=2), 0), ("unknown rows", matmul(sym(dim("m")), 96, 16), 0)):
+        equal(team_bands(kernel, schedule, TARGET), expected, f"bands without a line: {what}")
+    equal(team_bands(matmul(least, 96, 16), schedule, replace(TARGET, threads=1)), 0, "one thread has no team")
+    many, few = matmul(4096, 96, 16), matmul(128, 96, 16)
+    for kernel, usual in ((many, BANDS), (few, 0)):
+        key = split_key(kernel, TARGET.name)
+        for line, expected in ((None, usual), ("usual", usual), ("bands4", 4), ("bands1", 1), ("rows", usual),
+                               ("bands999999", usual)):
+            entries = {key: entry(key, line)} if line else {}
+            tuning = locks.Tuning("lock", Path("m.tuning.lock"), TARGET, entries)
+            equal(tuning.schedule(kernel, "avx2").bands, expected, f"the line {line}: {expected} bands")
+            equal([f.key for f in tuning.findings.values() if f.kind == "stale"], [key] if line == "rows" else [],
+                  f"the line {line}: " + ("is stale" if line == "rows" else "is a split"))
+    equal(decisions._bands(many, schedule, BANDS, 16), [8, 4, 2], "what tune tries has no bands that are there anyway")
+    equal(decisions._bands(many, schedule, BANDS, 1), [1], "it tries columns outermost where bands are usual")
+    equal(decisions._bands(few, replace(schedule, mc=0), 0, 1), [], "and not where they are not")
+
+
 def model() -> None:
     for isa in ("avx2", "avx512"):
         for rows, columns, terms in ((128, 384, 384), (1, 512, 784), (512, 512, 512), (3, 64, 9)):
@@ -161,5 +187,6 @@ text()
 with tempfile.TemporaryDirectory() as name:
     modes(Path(name))
 everywhere()
+bands()
 model()
 done()
