@@ -33,7 +33,7 @@ WORD = 4            # rows of a window at most
 MOST_COLUMNS = 4    # of a window: registers hold the words of all
 LANES = 16          # the channels are a multiple of them
 CHANNELS = 64       # of a register; half as many are two rows'
-MANY_ROWS = 4       # of a thread, which then shares whole ones
+MANY_ROWS = 4       # of a thread, or of a piece where it has several; threads then share whole rows
 
 
 @dataclass(frozen=True, slots=True)

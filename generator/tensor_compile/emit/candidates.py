@@ -449,8 +449,8 @@ class _Model:
         return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + SHARED * lines
 
     def shared_rows(self, m: int) -> float:
-        """Of tiles few are a thread's part of a small kernel: those of different columns, but of the same rows, are
-        often parts of two threads, which both wait for what a third one wrote."""
+        """A small kernel has few tiles for each thread. Tiles of the same rows and of different columns are often parts
+        of two threads, which both wait for what a third one wrote."""
         if not self.form.tiles or self.n <= self.schedule.nr or not self.target.line:
             return 0.0
         return OTHERS * m * self.a_row_bytes / self.target.line
