@@ -147,7 +147,9 @@ def plain_driver(work: Path) -> None:
 
 def own_scratch(work: Path) -> None:
     """A thread's scratch is the same memory in every step: it stays in its own caches."""
-    for run_text in re.findall(r"^static void tcd_\w+_run\(.*?^}$", (work / "fake.c").read_text(), re.M | re.S):
+    runs = re.findall(r"^static void tcd_\w+_run\(.*?^}$", (work / "fake.c").read_text(), re.M | re.S)
+    tap.equal(len(runs), 2, "two variants run")
+    for run_text in runs:
         apart = re.findall(r"offsets\[\d+\] \+ \(uint64_t\)thread \* ([^,}]+)", run_text)
         tap.ok(len(apart) == 2 and len(set(apart)) == 1, f"scratch of two steps is {' and '.join(apart)} apart")
 
