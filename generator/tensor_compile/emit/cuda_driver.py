@@ -18,7 +18,7 @@ from ..loops.library_products import Matrix, WORKSPACE_ALIGNED
 from ..loops.scalar_ir import Buffer
 from .cuda_products import Biases, GivenAway, given_away
 from .cwriter import string
-from .memory import Memory, buffer_bytes, is_check
+from .memory import buffer_bytes, is_check
 from .driver import Code, FunctionDriver, KernelTable, Source, driver_text
 from .steps import StepsWriter
 from .streams import Streams
@@ -226,20 +226,10 @@ class _Function(FunctionDriver):
     steps_writer = _Launches
     kernels: _Image
 
-    def scratch(self, where: Memory) -> list[str]:
-        """Of each step, side by side: as many as blocks may have one, whatever a caller thinks of threads. A block
-        finds its own by the bytes of one."""
-        lines, number = [], len(where.slots)
-        if where.scratch:
-            lines.append("    uint64_t end, most = 0;")
-        for group in where.scratch:
-            lines.append("    end = 0;")
-            for _, _, size in group:
-                lines += [f"    offsets[{number}] = at + end;",
-                          f"    end += tc_round({self.c(size)}) * {self.target.threads};"]
-                number += 1
-            lines.append("    most = tc_later(most, end);")
-        return [*lines, "    at += most;"] if where.scratch else []
+    def instances(self) -> tuple[str, str]:
+        """Each as many as blocks may have one, side by side, whatever a caller thinks of threads. A block finds its own
+        by the bytes of one."""
+        return f" * {self.target.threads}", ""
 
     def entries(self) -> str:
         e, base = self.entry, self.entry.symbol

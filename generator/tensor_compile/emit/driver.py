@@ -270,20 +270,26 @@ class FunctionDriver:
             lines += [f"    offsets[{where.copy_numbers[name]}] = at;", f"    at += tc_round({self.c(size)});"]
         return "\n".join([*lines, "    return at;", "}", ""])
 
+    def instances(self) -> tuple[str, str]:
+        """How often there is each buffer of scratch, and all of a thread together: C text of factors. A thread's
+        scratch is one piece of memory for all steps, which stays in its own caches: what another thread wrote would
+        have to come from there."""
+        return "", " * threads"
+
     def scratch(self, where: Memory) -> list[str]:
-        """Of the arena, behind the temps. A thread's scratch is one piece of memory for all steps, which stays in its
-        own caches: what another thread wrote would have to come from there."""
+        """Of the arena, behind the temps."""
         lines, number = [], len(where.slots)
+        each, all_together = self.instances()
         if where.scratch:
             lines.append("    uint64_t end, room = 0;")
         for group in where.scratch:
             lines.append("    end = 0;")
             for _, _, size in group:
-                lines += [f"    offsets[{number}] = at + end;", f"    end += tc_round({self.c(size)});"]
+                lines += [f"    offsets[{number}] = at + end;", f"    end += tc_round({self.c(size)}){each};"]
                 number += 1
             lines.append("    room = tc_later(room, end);")
         if where.scratch:
-            lines += [f"    offsets[{where.room_number}] = room;", "    at += room * threads;"]
+            lines += [f"    offsets[{where.room_number}] = room;", f"    at += room{all_together};"]
         return lines
 
     def work(self, name: str, variant: Variant) -> str:

@@ -56,7 +56,7 @@ class Memory:
 
     @property
     def room_number(self) -> int:
-        """The number of the offset that is none: the bytes of scratch of a thread."""
+        """The number of the offset that is none: the bytes of scratch of a thread, or of all blocks of a device."""
         return len(self.slots) + self.scratch_count + len(self.copies)
 
     @property
