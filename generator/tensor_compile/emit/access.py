@@ -72,7 +72,7 @@ class Access:
     @property
     def row_stride_known(self) -> bool:
         """The rows of a tile are a constant distance apart: one pointer reaches them all."""
-        return self.a_row is not None and self.a_row.is_const and not self.bounds
+        return self.evenly is not None and not self.bounds
 
     @property
     def evenly(self) -> int | None:

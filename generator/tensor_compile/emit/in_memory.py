@@ -118,8 +118,8 @@ class _Emitter:
     @property
     def row_stride(self) -> int:
         """Elements from a row to the next one, where that is known."""
-        assert self.access.a_row is not None
-        return self.access.a_row.value
+        assert self.access.evenly is not None
+        return self.access.evenly
 
     def second_offset(self, column: str) -> str:
         return self.text(self.access.b_offset, {self.access.column: column} | batch_names(self.kernel, "t->"))

@@ -157,7 +157,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         if parts and not edge and access.evenly is not None:
             return str(access.evenly * r)
         if access.row_stride_known:
-            return f"t->a[0] + {access.a_row.value * r}" if r and access.a_row is not None else "t->a[0]"
+            return f"t->a[0] + {access.evenly * r}" if r and access.evenly is not None else "t->a[0]"
         return f"t->a[{r}]"
 
     def exists(r: int) -> str:
