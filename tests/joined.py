@@ -7,10 +7,19 @@ import re
 from dataclasses import replace
 from typing import Callable, Sequence
 
+from tensor_compile.compile import cpu_target, objects
 from tensor_compile.compile.objects import Object, Unit
 
 LARGEST = 16    # units in one
+COMPILE_UNITS = objects.compile_units
 OWN = re.compile(r"^(?:struct|static .*?) ?\b(\w+)(?: \{|\(|\[)", re.M)
+
+
+def compile_as(optimize: str, level: str) -> None:
+    """How kernels of builds with that --optimize are compiled from now on. -O1 is no choice of users: with it many are
+    in a file."""
+    cpu_target.OPTIMISE[optimize] = level
+    objects.compile_units = joined(COMPILE_UNITS) if level == "-O1" else COMPILE_UNITS
 
 
 def joined(compile_units: Callable[..., list[Object]]) -> Callable[..., list[Object]]:

@@ -28,8 +28,8 @@ from typing import Sequence
 
 sys.path.insert(1, str(Path(__file__).resolve().parents[1]))
 
-from joined import joined
-from tensor_compile.compile import assemble, cpu_target, model_program, objects
+from joined import compile_as
+from tensor_compile.compile import assemble, model_program
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.errors import Reported, UserError
@@ -46,7 +46,6 @@ from tensor_compile.symbolic import wrap
 from tensor_compile.symbolic import equal
 
 ISA = "avx2"
-COMPILE_UNITS = objects.compile_units
 OPTIMISE = "-O1"   # of kernels in the short suite (tests/ops/runner.py says why)
 
 
@@ -222,12 +221,6 @@ def run_batch(batch: list[Job], cache: Path, jobs: int) -> list[Result]:
     return results
 
 
-def compile_as_chosen(given: Options) -> None:
-    """With OPTIMISE, and where that is no choice of users' builds many kernels in a file."""
-    cpu_target.OPTIMISE[given.optimize] = OPTIMISE
-    objects.compile_units = joined(COMPILE_UNITS) if OPTIMISE == "-O1" else COMPILE_UNITS
-
-
 def _build(batch: list[Job], folder: Path, cache: Path, jobs: int) -> tuple | dict[str, str] | str:
     for job in batch:
         job.program.statements = list(job.program.statements)
@@ -237,7 +230,7 @@ def _build(batch: list[Job], folder: Path, cache: Path, jobs: int) -> tuple | di
         f.writelines(written.blocks())
     given = options(folder, cache, jobs)
     kept, sys.stderr = sys.stderr, io.StringIO()
-    compile_as_chosen(given)
+    compile_as(given.optimize, OPTIMISE)
     try:
         with Progress() as progress:
             return assemble.run(given, progress), given

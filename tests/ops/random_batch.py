@@ -27,9 +27,9 @@ sys.path[1:1] = [str(ROOT / "tests" / "interpreter")]
 import random_ops
 import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
-from joined import joined
-from runner import CALLER, COMPILE_UNITS, words
-from tensor_compile.compile import assemble, check_model, cpu_target, model_program, objects
+from joined import compile_as
+from runner import CALLER, words
+from tensor_compile.compile import assemble, check_model, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
@@ -132,8 +132,7 @@ def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     """With the verifiers on, in this process alone."""
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
                       cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize)
-    cpu_target.OPTIMISE[options.optimize] = job.optimise   # no choice of users: kernels that compile fast
-    objects.compile_units = joined(COMPILE_UNITS) if job.optimise == "-O1" else COMPILE_UNITS
+    compile_as(options.optimize, job.optimise)
     said = io.StringIO()
     with Progress() as progress, redirect_stdout(said):
         return assemble.run(options, progress)

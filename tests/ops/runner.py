@@ -13,11 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Callable
 
-from joined import joined
+from joined import compile_as
 from processor import lacks, own_sets
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model, cpu_target, host_programs, model_program, \
-    objects
+from tensor_compile.compile import assemble, capture_run, check_model, host_programs, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -28,7 +27,6 @@ CALLER = model_program.Caller(
     (ROOT / "tests" / "ops" / "run_cases.c", ROOT / "autotune" / "data.c", ROOT / "autotune" / "guard.c"),
     (ROOT / "autotune", ROOT / "interpreter", ROOT / "runtime" / "include", ROOT / "templates" / "include",
      ROOT / "tests" / "tap.h", *host_programs.TABLES))
-COMPILE_UNITS = objects.compile_units
 
 
 @dataclass(frozen=True)
@@ -84,8 +82,7 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
                           precision=machine.precision)
     if machine.little_cache:
         options = replace(options, target_file=little_cache(cache.root))
-    cpu_target.OPTIMISE[options.optimize] = machine.optimise   # no choice of users
-    objects.compile_units = joined(COMPILE_UNITS) if machine.optimise == "-O1" else COMPILE_UNITS
+    compile_as(options.optimize, machine.optimise)
     begin = time.monotonic()
     recorded = capture_run.Captured(graph, (), model) if graph else None
     with Progress() as progress:

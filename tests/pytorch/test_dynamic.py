@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "onnx"))
 
 import conformance
 import tap
+from joined import compile_as
 from processor import lacks
 from tensor_compile.compile import assemble, model_program
 from tensor_compile.compile.progress import Progress
@@ -43,7 +44,7 @@ class Built:
             f.writelines(written.blocks())
         options = replace(conformance.options(folder, cache, 2),
                           specialize=tuple((k, tuple(v)) for k, v in specialize.items()))
-        conformance.compile_as_chosen(options)
+        compile_as(options.optimize, conformance.OPTIMISE)
         with Progress() as progress:
             made = assemble.run(options, progress)
         self.has_state = False
