@@ -12,6 +12,7 @@ second operands of the contractions again. explain says what was decided and why
 """
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import Iterator
 
@@ -36,6 +37,7 @@ ROWS = 32
 FAR_ROWS = 64      # where second operands do not stay in the second cache
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
+PER_TERM = 8       # bytes of the second cache for each term that a tile adds at least: beginning its kernels takes time, too
 NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
 LESS_NEAR = 2      # the same for a third level and memory
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
@@ -96,24 +98,23 @@ class _Former:
         out = list(items)
         for i, kernel in enumerate(out):
             if isinstance(kernel, ContractionKernel):
-                chain = self.chain(out, i)
-                if chain is not None:
-                    self.settle(out, chain)
+                self.settle(out, self.chains(out, i))
         for i, kernel in enumerate(out):
             if isinstance(kernel, ContractionKernel):
                 self.pack_within(out, i)
         return [item for item in out if item is not None]
 
     # -- chains
-    def chain(self, items: list[Element], first: int) -> _Chain | None:
-        """The longest chain from a contraction, where it has rows; None where nothing joins it."""
-        chain = _Chain([first], [items[first]], [], [])
+    def chains(self, items: list[Element], first: int) -> list[_Chain]:
+        """The chains from a contraction, the longest first: each kernel that joins leaves the axes that it has, too."""
+        chain, found = _Chain([first], [items[first]], [], []), []
         while len(chain.kernels) < MOST:
             longer = self.longer(items, chain)
             if longer is None:
                 break
             chain = longer
-        return chain if len(chain.kernels) > 1 else None
+            found.append(chain)
+        return found[::-1]
 
     def longer(self, items: list[Element], chain: _Chain) -> _Chain | None:
         last, at = chain.kernels[-1], chain.at[-1]
@@ -200,16 +201,25 @@ class _Former:
         self.fusions.append(f"{label} runs in tiles of {what} points")
 
     # -- decisions
-    def settle(self, items: list[Element], chain: _Chain) -> None:
-        """Puts the chain's kernels into a region, where that pays; says so, or why not."""
+    def settle(self, items: list[Element], chains: list[_Chain]) -> None:
+        """Puts the kernels of the longest chain for which that pays into a region, and says why not those of the
+        longest of all."""
+        for chain in chains:
+            reason = self.region(items, chain)
+            if reason and chain is chains[0]:
+                self.refusals.append((f"{chain.label} in tiles", reason))
+            if not reason:
+                break
+
+    def region(self, items: list[Element], chain: _Chain) -> str:
+        """Puts the chain's kernels into a region, where that pays; else says why not."""
         block = self.block(chain)
         reason = self.refusal(chain, block)
         while reason and block < self.most_rows(chain):   # larger blocks walk second operands less often
             block = min(2 * block, self.most_rows(chain))
             reason = self.refusal(chain, block) and reason
         if reason:
-            self.refusals.append((f"{chain.label} in tiles", reason))
-            return
+            return reason
         were, higher = dict(self.buffers), self.growing_block(chain)
         before, tiles = self.tiles(chain, block)
         if tiles.growing and higher > block:
@@ -217,8 +227,7 @@ class _Former:
             before, tiles = self.tiles(chain, higher)
         if between_tiles(self.buffers, tiles.axes, tiles.body):
             self.buffers = were
-            self.refusals.append((f"{chain.label} in tiles", "a tile would need what another one stores"))
-            return
+            return "a tile would need what another one stores"
         for at in chain.at:
             items[at] = None
         items[chain.at[-1]] = tiles
@@ -227,6 +236,7 @@ class _Former:
         what = " by ".join(f"{a.block} of {a.size}" for a in tiles.axes)
         self.fusions.append(f"{chain.label} runs in tiles of {what} points" +
                             (", without columns that are masked in all of a tile's rows" if tiles.growing else ""))
+        return ""
 
     def size(self, e: Expr) -> int:
         """With dims at their upper ends."""
@@ -281,7 +291,17 @@ class _Former:
         tile, again = self.operands(chain, block)
         if again // self.nearer(tile, handed) >= 2 * handed:
             return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
+        terms = self.terms(chain, block)
+        if terms < self.target.l2 // PER_TERM:
+            return f"a tile would have {terms} terms to add, too few for what it takes to begin one"
         return ""
+
+    def terms(self, chain: _Chain, block: int) -> int:
+        """That the products of a tile add."""
+        rows = [size for size, _ in chain.rows]
+        points = math.prod(map(self.size, rows[:-1])) * self.size(rows[-1]) // block
+        return sum(self.size(domain_size((*k.batch, *k.m, *k.n, *k.k))) for k in chain.kernels
+                   if isinstance(k, ContractionKernel)) // max(1, points)
 
     def nearer(self, tile: int, handed: int) -> int:
         """How much nearer the second operands that a tile walks are than what kernels hand on without tiles."""
