@@ -9,6 +9,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile import cpu_target
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.kernels import emit_kernel
+from tensor_compile.loops.loop_ir import leaves
 
 LAYERS = 3
 WEIGHTS = "".join(f'weight "layer.{i}.w" : f32[32,32] file=0 loc("m.c":3)\n' for i in range(LAYERS))
@@ -55,7 +56,7 @@ SAMPLES = Path(os.environ["TC_SOURCE_ROOT"]) / "tests" / "graphs"
 for path in sorted(SAMPLES.glob("*.tcg")):
     plan = pipeline.run(path.read_text(encoding="utf-8"), path.name, target, {}).plan
     sources = cpu_target.kernel_sources(plan, target)
-    kernels = [s.kernel for f in plan.functions for v in f.variants for s in v.program.steps]
+    kernels = [s.kernel for f in plan.functions for v in f.variants for s in leaves(v.program.steps)]
     equal([sources.symbol(k, "avx2") for k in kernels], [emit_kernel(k, "avx2").symbol for k in kernels],
           f"{path.stem}: {len({identity(k) for k in kernels})} sources of {len(kernels)} kernels")
 done()
