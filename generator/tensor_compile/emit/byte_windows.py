@@ -6,7 +6,7 @@ With VNNI of AVX-512 the rows of a window are the bytes of one word: a column of
 window that it lies in. A window of three rows leaves a byte of the word free. With stride 1 that is the row below: the
 same words are those of the next row of windows, too, whose weights begin a byte later. So two rows of windows of an
 image are computed at a time, where a thread has both, and half as many words are made: 14 shuffles in place of 22. A
-thread with a single row computes it as before, and a few percent slower, as it shifts the weights in vain.
+thread with a single row computes it alone, and a few percent slower, as it shifts the weights in vain.
 
 AVX2 multiplies pairs of 16 bits, for 16 channels at a time: of two rows of a column, and of a last row that has no
 other, of two columns. Sums of integers wrap, so their order changes no bit. What is rounded to 8 bits behind is one
@@ -206,7 +206,7 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
         held = [row(r) for r in range(rows)]
         if below:
             last = row(rows)
-            held.append(last | {"exists": f"{another} && {last['exists']}"})
+            held.append(last | {"exists": f"each == 2 && {last['exists']}"})
         values |= {"rows": held, "held": len(held), "below": below, "another": another}
         values["blocks"] = [{"count": n, "ending": _ending(n)} for n in sizes]
         values["texts"] = [expand_file("window/words.c.in", values | _words(
@@ -276,6 +276,8 @@ def _words(w: ByteWindow, rows: int, columns: int, below: str, exists: str, fill
             "high_below": f", high + {below}" if halves else "",
             "high_parameter": ", void *high" if halves else "", "high_argument": ", high" if halves else "",
             "halves_note": " Two rows at a time, each in a half of a register." if halves else "",
+            "each_parameter": ", tc_index each" if below else "",
+            "each_note": " each: rows of windows." if below else "",
             "quarters": [{"i": i} for i in range(4)], "flip": "0x80" if w.image.dtype == "i8" else "0",
             "padding": ", ".join([fill] * 64),
             "columns": [{"k": k, "weights": padded(weights[k])} for k in range(columns)],
