@@ -26,6 +26,7 @@ struct tc_micro {
     tc_index fetch_step;              /* so many elements further each term */
     int more;                         /* go on from what `acc` holds; otherwise from zeros */
     const int32_t *from;              /* what sums of tiles start from, a number a column; NULL: zeros */
+    tc_index depth;                   /* words of a row that tiles multiply at a time */
 };
 
 typedef void tc_micro_kernel(const struct tc_micro *m);

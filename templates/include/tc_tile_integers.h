@@ -357,19 +357,22 @@ static inline void tct_take_sorted_u8(tc_word *p, const void *row, tc_index coun
 
 /* -- tiles of AMX -----------------------------------------------------------------------------------------------------
 
-   16 rows of 16 words of the rows, in the panels 16 terms (words) of 16 columns, and 16 x 16 sums. All eight are of that
-   size, so that they are configured once a kernel. */
+   Tiles 0 to 3 are 16 x 16 sums, 4 and 5 hold `depth` words of 16 rows, 6 and 7 as many terms (words) of a panel's 16
+   columns. All micro-kernels that a kernel calls take one depth, so that tiles are configured once a kernel. */
 #if defined(__AMX_INT8__)
-static inline void tct_tiles_begin(void)
+struct tct_tiles {
+    uint8_t palette, start, none[14];
+    uint16_t bytes[16]; /* of a row */
+    uint8_t rows[16];
+};
+#define TCT_TILES(depth)                                                                                               \
+    {                                                                                                                  \
+        .palette = 1, .bytes = {64, 64, 64, 64, 4 * (depth), 4 * (depth), 64, 64},                                     \
+        .rows = {16, 16, 16, 16, 16, 16, depth, depth}                                                                 \
+    }
+static inline void tct_tiles_begin(const struct tct_tiles *tiles)
 {
-    static const struct {
-        uint8_t palette, start, none[14];
-        uint16_t bytes[16]; /* of a row */
-        uint8_t rows[16];
-    } config = {.palette = 1,
-                .bytes = {64, 64, 64, 64, 64, 64, 64, 64},
-                .rows = {16, 16, 16, 16, 16, 16, 16, 16}};
-    _tile_loadconfig(&config);
+    _tile_loadconfig(tiles);
 }
 static inline void tct_tiles_end(void)
 {
@@ -378,7 +381,7 @@ static inline void tct_tiles_end(void)
 #define tct_tiles_i8xu8 _tile_dpbsud
 #define tct_tiles_u8xi8 _tile_dpbusd
 
-/* What is left of a row of `terms` words behind whole tiles goes to the end of one more, behind zeros. */
+/* What is left of a row of `terms` words behind whole tiles of depth 16 goes to the end of one more, behind zeros. */
 static inline void tct_arrange_tiles(tc_word *p, tc_index terms)
 {
     const tc_index left = terms % 16, before = 16 - left;

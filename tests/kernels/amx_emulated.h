@@ -22,9 +22,15 @@ struct amx_config {
 __attribute__((weak)) struct amx_tile amx_tiles[8];
 __attribute__((weak)) struct amx_config amx_at;
 
+/* So is a configuration that has a size beyond those of tiles, or half of one. */
 static inline void amx_load_config(const void *from)
 {
     memcpy(&amx_at, from, sizeof amx_at);
+    for (int i = 0; i < 16; ++i) {
+        const int rows = amx_at.rows[i], bytes = amx_at.bytes[i];
+        if (rows > 16 || bytes > 64 || (rows == 0) != (bytes == 0) || i >= 8 && rows > 0)
+            __builtin_trap();
+    }
     memset(amx_tiles, 0, sizeof amx_tiles);
 }
 
@@ -69,6 +75,10 @@ static inline int amx_byte(int32_t word, int at, int is_signed)
 static inline void amx_products(int sum, int a, int b, int a_signed, int b_signed)
 {
     amx_configured(sum), amx_configured(a), amx_configured(b);
+    /* and operands that are the same tile, or do not fit one another */
+    if (sum == a || sum == b || a == b || amx_at.rows[sum] != amx_at.rows[a] || amx_at.bytes[sum] != amx_at.bytes[b] ||
+        amx_at.bytes[a] != 4 * amx_at.rows[b] || amx_at.bytes[b] % 4 != 0)
+        __builtin_trap();
     for (int r = 0; r < amx_at.rows[sum]; ++r)
         for (int k = 0; k < amx_at.bytes[a] / 4; ++k)
             for (int c = 0; c < amx_at.bytes[sum] / 4; ++c)

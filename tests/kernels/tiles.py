@@ -14,13 +14,14 @@ from dataclasses import replace
 from pathlib import Path
 
 from candidates import run
-from cases import dim, typed, window
+from cases import dim, quantized, typed, window
 from processor import lacks
 from tap import done, equal, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.emit import candidates as table, schedule_blocks
+from tensor_compile.emit.access import Access
 from tensor_compile.emit.schedules import isas_of
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
@@ -31,17 +32,26 @@ HERE = Path(__file__).resolve().parent
 CPU = harness.DETECTION
 
 
-def kernels() -> list[tuple[str, object, list[dict]]]:
-    """With rows, columns and terms that fill tiles and that do not, of every pair of dtypes."""
+def kernels() -> list[tuple[str, object, list[dict], int]]:
+    """With rows, columns and terms that fill tiles and that do not, of every pair of dtypes; the words of a row that a
+    product takes."""
     m = Sym("m", 16, 4096, is_dim=True)
     signed, mixed, unsigned = (products.integers(a, b, "x86_64")[0]
                                for a, b in (("i8", "i8"), ("u8", "i8"), ("u8", "u8")))
-    return [("i8 x i8 37x70x75", typed(37, 70, 75, signed), [{}]),
-            ("i8 x i8 3x3, filled", window(9, 6, 40, signed, fill=0x7d), [{}]),
-            ("u8 x i8 83x64x128, full tiles where they lie", typed(83, 64, 128, mixed), [{}]),
-            ("u8 x i8 33x66x270, ordered", typed(33, 66, 270, replace(mixed, ordered=True)), [{}]),
-            ("i8 x i8 49x66x75, ordered", typed(49, 66, 75, replace(signed, ordered=True)), [{}]),
-            ("u8 x u8 dynamic rows", typed(sym(m), 33, 190, unsigned), [{m: 16}, {m: 51}])]
+    return [("i8 x i8 37x70x75", typed(37, 70, 75, signed), [{}], 16),
+            ("i8 x i8 3x3, filled", window(9, 6, 40, signed, fill=0x7d), [{}], 16),
+            ("u8 x i8 83x64x128, full tiles where they lie", typed(83, 64, 128, mixed), [{}], 16),
+            ("u8 x i8 83x64x96, the same of 12 words", typed(83, 64, 96, mixed), [{}], 12),
+            ("u8 x i8 83x64x144, the same of bytes", quantized(83, 64, 144, mixed, "u8", 3), [{}], 12),
+            ("u8 x i8 83x70x160, one product more", typed(83, 70, 160, mixed), [{}], 10),
+            ("u8 x i8 83x64x68, words that nothing divides", typed(83, 64, 68, mixed), [{}], 16),
+            ("u8 x i8 35x64x94, bytes that fill no words", typed(35, 64, 94, mixed), [{}], 12),
+            ("i8 x i8 37x70x96, copied rows", typed(37, 70, 96, signed), [{}], 12),
+            ("i8 x i8 37x70x160, copied rows of one product less", typed(37, 70, 160, signed), [{}], 16),
+            ("u8 x i8 3x3 of 40 channels, filled", window(40, 6, 40, mixed, fill=0x7d), [{}], 15),
+            ("u8 x i8 33x66x270, ordered", typed(33, 66, 270, replace(mixed, ordered=True)), [{}], 16),
+            ("i8 x i8 49x66x75, ordered", typed(49, 66, 75, replace(signed, ordered=True)), [{}], 16),
+            ("u8 x u8 dynamic rows", typed(sym(m), 33, 190, unsigned), [{m: 16}, {m: 51}], 16)]
 
 
 def main() -> None:
@@ -55,12 +65,13 @@ def main() -> None:
     target = targets.load(targets.find("x86_64"))
     found = table.candidates(ISA)
     todo = []
-    for turn, (name, kernel, sizes) in enumerate(kernels()):
+    for turn, (name, kernel, sizes, depth) in enumerate(kernels()):
         forms = [Schedule(ISA, kernel.product.name, c.rows, c.columns, mc=(1 + (i + turn) % 2) * c.rows,
                           nc=2 * c.columns, packed_a=True, prefetch=c.columns == 64)
                  for i, c in enumerate(x for x in found if x.dtype == "i32")]
         fitting = [s for i, s in enumerate(forms) if table.refusal(kernel, s) is None and (real or i != turn % 3)]
         ok(fitting and table.choose(kernel, ISA, target).packed_a, f"{name}: {len(fitting)} candidates")
+        equal({schedule_blocks.tile_depth(Access.of(kernel), s) for s in fitting}, {depth}, f"{name}: words at a time")
         todo += [harness.Case(f"{name} {' '.join(f'{s}={v}' for s, v in size.items())}".rstrip(), kernel, size,
                               tuple(fitting), fitting[0]) for size in sizes]
     few = [typed(15, 70, 75, products.integers("i8", "i8", "x86_64")[0]),

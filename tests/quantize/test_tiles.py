@@ -57,6 +57,7 @@ with tempfile.TemporaryDirectory() as name:
 # image, whose lines lie further apart; windows that share columns; of batches, with a residual.
 LYING = {"cut": ("2, 5, 7, 72", "tc_slice(x, 3, 3, 67)", 64, 48, 1), "part": (
     "1, 9, 9, 64", "tc_slice(tc_slice(x, 1, 1, 9), 2, 1, 9)", 64, 100, 1), "wide": ("1, 8, 9, 64", "x", 64, 32, 3),
+    "lower": ("2, 5, 7, 100", "tc_slice(x, 3, 2, 98)", 96, 48, 1), "more": ("1, 7, 7, 160", "x", 160, 80, 1),
     "batch": ("n, 5, 7, 128", "tc_maximum(x, tc_flip(x, 3))", 128, 128, 1),
     "sorted": ("1, 6, 9, 270", "tc_slice(x, 3, 3, 263)", 260, 80, 1)}
 with tempfile.TemporaryDirectory() as name:

@@ -71,8 +71,8 @@ def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
     return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency)) + LOOP
 
 
-def tile_step_cycles(rows: int, columns: int) -> float:
-    """The same of a product of tiles, which adds TILE terms to TILE x TILE sums in as many cycles: bound by products,
-    by the loads of operands, two rows a cycle, or by the latency of a sum."""
+def tile_step_cycles(rows: int, columns: int, depth: int) -> float:
+    """The same of `depth` k by products of tiles, each of which adds them to TILE x TILE sums in TILE cycles: bound by
+    products, by the loads of operands, two rows a cycle, or by the latency of a sum."""
     high, wide = -(-rows // TILE), -(-columns // TILE)
-    return max(high * wide, (high + wide) / 2, TILE_LATENCY / TILE) + LOOP / TILE
+    return max(TILE * high * wide, (TILE * high + depth * wide) / 2, TILE_LATENCY) + LOOP

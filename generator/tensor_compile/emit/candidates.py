@@ -355,14 +355,16 @@ class _Model:
 
     def tile_time(self, height: int, width: int) -> float:
         registers = height * max(1, width // self.isa.lanes)
-        step = tile_step_cycles(height, width) if self.form.tiles else \
+        depth = schedule_blocks.tile_depth(self.access, self.schedule) if self.form.tiles else 1
+        steps = -(-self.k // depth)
+        step = tile_step_cycles(height, width, depth) if self.form.tiles else \
             self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
         schedule = self.schedule
         whole = schedule.epilogue == "registers" and (height, width) == (schedule.mr, schedule.nr)
         if whole and self.counts_little and self.pace(width) == self.paces[0]:
             step -= LOOP - NAMED_LOOP
-        time = _beside(self.k * step, stream) * (self.part if height == schedule.mr else 1.0) + 20 + 3 * registers
+        time = _beside(steps * step, stream) * (self.part if height == schedule.mr else 1.0) + 20 + 3 * registers
         blocks = -(-self.k // self.block)
         if whole:
             time += (blocks - 1) * (20 + 2 * registers)

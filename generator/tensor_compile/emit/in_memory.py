@@ -21,7 +21,7 @@ from ..records import dataclass
 from ..symbolic import Expr, Sym, const, product, sym, wrap
 from .access import Access, TermLoop
 from .biases import bias_of
-from .candidate_table import PANEL, TILE
+from .candidate_table import PANEL
 from .epilogue import Epilogue, Four, names_of
 from .in_registers import PART_PARAMETERS, own_columns, own_tile, stands_alone, streamed, turn_terms
 from .index import c_index
@@ -201,7 +201,7 @@ class _Emitter:
             "elements_text": self.text(access.elements), "arranged": kind.arranged,
             "starts": kind.starts, "tiles": kind.tiles,
             "minus_zero": -access.product.zero, "flip": self.flip,
-            "ends_in_tile": kind.tiles and not (access.terms.is_const and access.terms.value % TILE == 0),
+            "ends_in_tile": kind.tiles and access.terms.value % self.blocks.depth != 0, "depth": self.blocks.depth,
             "start_place": "starts[r]" if later else f"to[{kind.row_terms}]",
             "a_parameter": parameter[kernel.a.buffer], "blocked": schedule.blocked,
             "next_panels": self.second_offset(f"(j + {schedule.nr})"), "b_offset": self.second_offset("j"),
@@ -520,6 +520,7 @@ class _Emitter:
             "block_a_step": self.rows_apart if self.blocks.form.tiles else
             "1" if schedule.packed_a else self.text(self.inner.a),
             "block_b_step": self.text(self.b_step),
+            "depth_field": f", .depth = {self.blocks.depth}" if self.blocks.form.tiles else "",
             "block_b_piece": f"terms * {unit}{self.panel_skew}" if schedule.packed_b
             else self.text(self.access.b_piece)}
 

@@ -17,7 +17,7 @@ from .product_forms import Form, form
 from .template import expand_file
 
 LIBRARY = "tck_micro_"   # starts the names of the units, and of what is in them
-TILES = 8      # of a processor that has them
+ROW_TILES, COLUMN_TILES = (4, 5), (6, 7)   # of tiles' operands; those before are sums (TCT_TILES)
 FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, loads bound it
 UNROLLED = 8   # lanes from which on loops of several rows are unrolled: counting terms shares ports with multiply-adds
 QUAD = 4       # terms of a row in one register, where lanes of it are multiplied
@@ -88,12 +88,10 @@ _PANELS = ("", "b_piece", "2 * b_piece", "b_third", "4 * b_piece", "b_fifth", "2
 
 
 def _tiles(micro: Micro) -> str:
-    """Of a product of tiles. Of the eight the sums come first, then the rows' operands; the columns' take turns in what
-    is left."""
+    """Of a product of tiles. The columns' operands take turns."""
     high, wide, kind = micro.rows // TILE, micro.columns // TILE, form(micro.product, micro.isa)
-    rows = [{"r": r, "tile": high * wide + r} for r in range(high)]
-    free = range(high * wide + high, TILES)
-    columns = [{"c": c, "tile": free[c % len(free)],
+    rows = [{"r": r, "tile": ROW_TILES[r]} for r in range(high)]
+    columns = [{"c": c, "tile": COLUMN_TILES[c % len(COLUMN_TILES)],
                 "products": [{"sum": r * wide + c, "row": rows[r]["tile"]} for r in range(high)]} for c in range(wide)]
     return expand_file("contraction/tiles.c.in", {
         "symbol": micro.symbol, "rows": rows, "columns": columns, "names": kind.names, "tile": TILE,

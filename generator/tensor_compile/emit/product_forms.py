@@ -3,9 +3,10 @@
 
 Terms of integers are multiplied in words of 32 bits, one group of terms each. x86-64 without VNNI multiplies pairs of
 16 bits: a word of four bytes is taken in two halves, bytes 0 and 2 and bytes 1 and 3, and the rows are arranged so
-when they are copied. Tiles of AMX are multiplied TILE words at a time; what is left of a row stands behind as many
-zeros as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied before
-meet zeros.
+when they are copied. Tiles of AMX multiply at a time a number of words that divides the words of a row
+(schedule_blocks.tile_depth). Where that would be too few, they take TILE words: what is left of a row stands behind as
+many zeros as make it TILE words, and is multiplied by the last TILE words of the columns: those that were multiplied
+before meet zeros.
 
 Where panels have their order (loops/sorted_words.py), AVX2 takes words by their kinds: a copied row has its unsigned
 bytes, then the words that kind 1 multiplies, then 16 bits each of bytes 0 and 2, and of bytes 1 and 3.
@@ -19,7 +20,6 @@ from ..instruction_sets import InstructionSet, instruction_set
 from ..loops.products import Product, by_name
 from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
-from .candidate_table import TILE
 
 X86_VECTORS = ("X86_64", "AVX2", "AVX512")
 TALL = 6              # rows of a tile whose sums fit the registers with two of columns
@@ -47,8 +47,6 @@ class Form:
     @property
     def row_terms(self) -> str:
         """Elements of a row over `terms` terms."""
-        if self.tiles:
-            return f"(terms + {TILE - 1}) / {TILE} * {TILE}"
         return "terms" if self.halves == 1 else f"{self.halves} * terms"
 
     @property

@@ -18,6 +18,7 @@ from .schedule_tiles import by_panels, Tiles, tiles
 SKEW = 16         # elements by which copied rows, or panels, are further apart than long: they do not share cache sets
 MOST_TAPS = 128   # for which pointers to rows are kept
 MOST_TILES = 64   # of a block of rows: bits of a word
+MORE_PRODUCTS = 1   # of tiles than the least number, which a row may take that needs no copy then
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +71,11 @@ class Blocks:
     @cached_property
     def form(self) -> Form:
         return form(self.schedule.dtype, self.schedule.isa)
+
+    @cached_property
+    def depth(self) -> int:
+        """Words of a row that a product of tiles takes; 0 where there are no tiles."""
+        return tile_depth(self.access, self.schedule) if self.form.tiles else 0
 
     @property
     def row_room(self) -> int:
@@ -216,27 +222,41 @@ def remembers(schedule: Schedule) -> bool:
 def words_in_place(access: Access, schedule: Schedule) -> bool:
     """Rows of bytes lie in memory as they are multiplied, word by word, and need no copy."""
     kind = form(schedule.dtype, schedule.isa)
-    return kind.halves == 1 and kind.isa.lanes > 1 and not kind.tiles and _side_by_side(access, schedule, 1)
+    return kind.halves == 1 and kind.isa.lanes > 1 and not kind.tiles and _side_by_side(access, schedule)
 
 
 def sorts_in_place(access: Access, schedule: Schedule) -> bool:
     """Rows whose words are sorted are read where they lie, once: copying them before takes as long again."""
-    return form(schedule.dtype, schedule.isa).sorts and _side_by_side(access, schedule, 1)
+    return form(schedule.dtype, schedule.isa).sorts and _side_by_side(access, schedule)
 
 
 def tiles_in_place(access: Access, schedule: Schedule) -> bool:
     """The same of tiles of AMX: full ones need no copy. One of fewer rows does, as all of its rows are read."""
+    return form(schedule.dtype, schedule.isa).tiles and _rows_lie(access, schedule) \
+        and access.terms.value % tile_depth(access, schedule) == 0
+
+
+def tile_depth(access: Access, schedule: Schedule) -> int:
+    """The words of a row that a product of tiles takes: the largest number that divides all words of the row. TILE
+    where that needs too many products: then the row is copied, and what is left over stands behind zeros."""
+    words = access.terms.value
+    least = -(-words // TILE)
+    depth = max(d for d in range(1, TILE + 1) if words % d == 0)
+    most = least + MORE_PRODUCTS if _rows_lie(access, schedule) else least
+    return depth if words <= depth * most else TILE
+
+
+def _rows_lie(access: Access, schedule: Schedule) -> bool:
+    """Rows of bytes lie in memory as they are multiplied, all neighbours at one distance of whole words."""
     stride = access.a_row if access.row_stride_known else None
-    return form(schedule.dtype, schedule.isa).tiles and _side_by_side(access, schedule, TILE) \
-        and stride is not None and stride.value % access.product.group == 0
+    return stride is not None and stride.value % access.product.group == 0 and _side_by_side(access, schedule)
 
 
-def _side_by_side(access: Access, schedule: Schedule, words: int) -> bool:
-    """The terms of a row are bytes one behind the other, as they are multiplied; they fill so many words, or several
-    times as many."""
+def _side_by_side(access: Access, schedule: Schedule) -> bool:
+    """The terms of a row are bytes one behind the other, as they are multiplied, and fill words."""
     (*outer, inner), terms = access.inside, access.elements
     return access.product.group == 4 and not (form(schedule.dtype, schedule.isa).starts or access.bounds or outer) \
-        and inner.a == 1 and terms.is_const and terms.value > 0 and terms.value % (4 * words) == 0
+        and inner.a == 1 and terms.is_const and terms.value > 0 and terms.value % 4 == 0
 
 
 def refusal(access: Access, schedule: Schedule) -> str | None:
