@@ -18,7 +18,7 @@ from ..symbolic.typical import typical as size
 from ..target import Target
 from . import padding, schedule_blocks
 from .access import Access
-from .candidate_table import LOOP, NAMED_LOOP, PANEL, Candidate, candidates, micro_pointers, registers_needed, \
+from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, Candidate, candidates, micro_pointers, registers_needed, \
     step_cycles, tile_step_cycles
 from .in_registers import NAMED_TURN, named, own_columns, stands_alone, turn_terms
 from .product_forms import form
@@ -435,7 +435,7 @@ class _Model:
             neighbours = access.inside[-1].a == 1
             times = 1 if access.product.integer and not schedule.kc else -(-self.n // max(schedule.nc, schedule.nr))
             if schedule_blocks.tiles_in_place(access, schedule):
-                m %= schedule.mr
+                m = m % schedule.mr if m % TILE else 0
             short = 8 / max(8, min(64, size(access.inside[-1].extent)))
             total += times * self.k * m * (0.5 + short if neighbours else 1.5)
         return total

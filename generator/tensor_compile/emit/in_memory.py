@@ -319,7 +319,7 @@ class _Emitter:
 
     @property
     def lies(self) -> bool:
-        """Full tiles of rows are read where they lie."""
+        """Tiles whose rows all exist are read where they lie."""
         return tiles_in_place(self.access, self.schedule) and self.blocks.rows_first
 
     @property

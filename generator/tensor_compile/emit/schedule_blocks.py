@@ -231,7 +231,7 @@ def sorts_in_place(access: Access, schedule: Schedule) -> bool:
 
 
 def tiles_in_place(access: Access, schedule: Schedule) -> bool:
-    """The same of tiles of AMX: full ones need no copy. One of fewer rows does, as all of its rows are read."""
+    """The same of tiles of AMX whose rows all exist. Others are copied, as all of their rows are read."""
     return form(schedule.dtype, schedule.isa).tiles and _rows_lie(access, schedule) \
         and access.terms.value % tile_depth(access, schedule) == 0
 
