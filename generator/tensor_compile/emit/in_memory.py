@@ -32,14 +32,13 @@ from .template import expand_file
 from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_terms, remembers, skips_padding, \
     sorts_in_place, steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
+from .stored_rows import stored_rows
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, even_offset, place
 
 PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 KEPT = 16         # tiles of a block whose places are kept
 RUN = 48          # rows of tiles that wait to be stored column by column, where columns are images: whole lines of each
-# how many rows of so many vectors of bytes are stored at a time, and the function that does
-JOINED = {("AVX2", 1): (2, "rows"), ("AVX512", 1): (4, "quarters"), ("AVX512", 2): (2, "halves")}
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
 TURNED_RUNS = 2   # the same where tiles wait for each other,
 RUN_COLUMNS = 64  # of so many columns at most: they wait on the stack
@@ -359,32 +358,24 @@ class _Emitter:
     def whole_of(self, four: Four, name: str, exist: int, width: int) -> str:
         """One that computes `width` columns, of which the first `exist` do."""
         schedule, kind, each = self.schedule, self.blocks.form, 16 // self.isa.lanes
-        micro, (full, rest) = replace(self.found(schedule.mr, schedule.nr), columns=width), divmod(exist, 16)
+        micro = replace(self.found(schedule.mr, schedule.nr), columns=width)
 
         def value(r: int, v: int, lanes: str = "") -> str:
             name = "value_partial" if lanes else "value_started" if self.started else "value"
             held = ", ".join(f"c{r}_{min(i, width // self.isa.lanes - 1)}" for i in range(each * v, each * v + each))
             return f"{self.own}{name}(q, d, t, {r}, j + {16 * v}, " \
-                f"(tcv_i32){{{held}}}{lanes})"
+                f"(tcv_i32){{{held}}}{f', {lanes}' if lanes else ''})"
         # GCC keeps 27 sums in 32 registers where it does not know the numbers; where it does, it spills them
         unknown, start = self.isa.lanes == 16, self.started[0] if self.started else ""
-        # rows of few columns are stored several at a time
-        several, store = JOINED.get((self.isa.vectors, full), (1, ""))
-        together = schedule.mr // several * several if store else 0    # rows that are
-        joined = [{"name": store, "places": ", ".join(f"{self.own}at(q, d, t, {r}, j)" for r in rows),
-                   "values": ", ".join(value(r, v) for r in rows for v in range(full))}
-                  for rows in (range(first, first + several) for first in range(0, together, several))]
-        pieces = [{"r": r, "at": 16 * first, "count": 16 * min(4, full - first),
-                   "values": ", ".join(value(r, min(v, full - 1)) for v in range(first, first + 4))}
-                  for r in range(together, schedule.mr) for first in range(0, full, 4)]
-        ends = [{"r": r, "at": 16 * full, "count": rest, "value": value(r, full, f", {rest}")}
-                for r in range(schedule.mr)] if rest else []
+        stored = stored_rows(self.isa.vectors, schedule.mr, exist, value,
+                             lambda r: f"{self.own}at(q, d, t, {r}, j)")
         return expand_file("contraction/tile_bytes.c.in", {
             "own": self.own, "name": name, "rows": schedule.mr, "columns": width, "exist": exist,
             "b_piece": self.text(self.access.b_piece),
-            **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "joined": joined, "pieces": pieces,
-            "ends": ends, "rows_of": ", ".join(self.row_of(r) for r in range(schedule.mr))
-            if kind.pairs or self.rows_lie_evenly else "", "four": four.dtype, "four_zero": four.zero,
+            **self.straightness(four), "b_c": kind.b_c, "row_c": kind.row_c, "joined": stored.joined,
+            "pieces": stored.pieces, "ends": stored.ends, "four": four.dtype, "four_zero": four.zero,
+            "rows_of": ", ".join(self.row_of(r) for r in range(schedule.mr))
+            if kind.pairs or self.rows_lie_evenly else "",
             "sums": [] if kind.sorts or kind.tall(schedule.mr) else
             [f"c{r}_{v}" for r in range(schedule.mr) for v in range(width // self.isa.lanes)],
             "unknown": unknown and self.rows_lie_evenly, "terms": self.text(self.access.terms),
