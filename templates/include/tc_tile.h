@@ -207,5 +207,6 @@ typedef tct_f32 tct_quad_f32, tct_quad_f32xf16, tct_quad_f32xbf16;
 #include "tc_tile_integers.h"
 #include "tc_byte_rows.h"
 #include "tc_byte_windows.h"
+#include "tc_image_lines.h"
 
 #endif

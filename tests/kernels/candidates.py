@@ -17,7 +17,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import causal, convolution, dim, heads, matmul, padded, predicated, quantized, sums, typed, window
+from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, typed, window
 from joined import joined
 from processor import lacks, own_sets
 from tap import done, note, ok, skip
@@ -25,7 +25,8 @@ from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
-from tensor_compile.emit import candidates as table
+from tensor_compile.emit import candidates as table, image_lines
+from tensor_compile.emit.byte_windows import multiplies_four
 from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.candidate_table import Candidate
 from tensor_compile.instruction_sets import instruction_set
@@ -38,6 +39,7 @@ EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-
 TURNED = "results column by column"
 CUT = "taps in blocks:"
 PARTS = "turns of the outermost loop:"
+LINES = "lines of images:"
 MANY = 8    # tiles of a set, of whose kernels the short form takes a third, and each at least once
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
@@ -142,6 +144,27 @@ def parts(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tu
     ]
 
 
+def images(isa: str) -> list[Case]:
+    """Images of few channels, whose lines are copied: windows of other widths and steps, channels side by side and in
+    planes, both signs, several images, padding and none; lines that end with a page."""
+    h, n = dim("h", 64), dim("n", 8)
+    unsigned, signed = (products.integers(a, "i8", "x86_64")[0] for a in ("u8", "i8"))
+    kernels = [
+        ("3x3 stride 2 of three", image(3, 9, 33, 32, (3, 3), 2, 1, unsigned, "u8", 0, fill=125), [{}]),
+        ("3x3 stride 2 of three planes", image(3, 9, 33, 16, (3, 3), 2, 1, signed, "i8", 3, True, 0x83), [{}]),
+        ("7x7 stride 2 of three", image(3, 17, 43, 64, (7, 7), 2, 3, unsigned, "i8", -7), [{}]),
+        ("3x3 of three, dynamic", image(3, sym(h), 20, 24, (3, 3), 1, 1, signed, "u8", 9, fill=0x7f),
+         [{h: 1}, {h: 6}]),
+        ("5x5 of one", image(1, 9, 31, 80, (5, 5), 1, 2, unsigned, "u8", 0), [{}]),
+        ("3x5 stride 3 of two", image(2, 11, 52, 96, (3, 5), 3, 1, signed, "i8", 0, n=3), [{}]),
+        ("3x3 of two, no padding", image(2, 5, 12, 40, (3, 3), 1, 0, unsigned, "u8", 0, n=sym(n)), [{n: 1}, {n: 5}]),
+        ("3x3 stride 2 of four", image(4, 7, 24, 48, (3, 3), 2, 1, unsigned, "u8", 1, fill=9), [{}]),
+        ("4x4 stride 4 of four planes", image(4, 8, 45, 112, (4, 4), 4, 0, signed, "i8", 0, True), [{}])]
+    forms = [(name, kernel, sizes, image_lines.schedule_of(kernel, isa)) for name, kernel, sizes in kernels]
+    return [Case(f"{LINES} {name}", kernel, size, (form,), form) for name, kernel, sizes, form in forms if form
+            for size in sizes]
+
+
 def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
     """Every form of a tile, with blocks so small that each kernel has several."""
     plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
@@ -243,7 +266,7 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                 out.append(Case("bands of a padded convolution", image, {}, (form,), form))
         whole_table += out if everything or len(table.candidates(isa)) < MANY else \
             thinned(out, i % 3, {case.name for case in whole_table})
-    return whole_table
+    return whole_table + images(isa)
 
 
 def thinned(found: list[Case], first: int, before: set[str]) -> list[Case]:
@@ -278,6 +301,8 @@ def main() -> None:
             todo = cases(isa, target, everything)
             if isa in target.integer_isas:   # the others are those of its base
                 todo = [c for c in todo if c.kernel.product.integer]
+                lines = len([c for c in todo if c.name.startswith(LINES)])
+                ok(lines == (11 if multiplies_four(isa) else 0), f"{isa}: images of few channels")
                 run(program(todo, tools, Path(folder) / isa), isa, wrapper)
                 continue
             texts = [emit_contraction(c.kernel, list(c.candidates), "turned").text for c in todo if c.name == TURNED]

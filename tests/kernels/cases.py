@@ -165,7 +165,17 @@ def typed(m: Size, n: Size, k: Size, product: Product, panel: int = 16) -> Contr
 
 def quantized(m: Size, n: Size, k: Size, product: Product, dtype: str, zero: int, panel: int = 16) -> ContractionKernel:
     """The same, scaled, rounded and moved by `zero` to a dtype of 8 bits."""
-    kernel = typed(m, n, k, product, panel)
+    return _rounded(typed(m, n, k, product, panel), dtype, zero)
+
+
+def image(c: int, h: Size, w: Size, o: int, size: tuple[int, int], stride: int, pad: int, product: Product, dtype: str,
+          zero: int, planar: bool = False, fill: int = 0, n: Size = 1, panel: int = 16) -> ContractionKernel:
+    """A convolution of an image whose results are such bytes."""
+    kernel = convolution(n, c, h, w, o, size, stride, pad, planar_in=planar, panel=panel)
+    return _rounded(_retyped(kernel, product, wrap(o), wrap(size[0] * size[1] * c), panel, fill), dtype, zero)
+
+
+def _rounded(kernel: ContractionKernel, dtype: str, zero: int) -> ContractionKernel:
     (store,) = kernel.stores
     scaled = Apply("mul", "f32", (Apply("cast", "f32", (store.value,)), Const("f32", 0x3c23d70a)))    # 0.01
     (bits,) = struct.unpack("<I", struct.pack("<f", zero))

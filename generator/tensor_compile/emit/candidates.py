@@ -16,7 +16,7 @@ from ..loops.loop_ir import ContractionKernel
 from ..loops.products import by_name
 from ..symbolic.typical import typical as size
 from ..target import Target
-from . import padding, schedule_blocks
+from . import image_lines, padding, schedule_blocks
 from .access import Access
 from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, Candidate, candidates, micro_pointers, registers_needed, \
     step_cycles, tile_step_cycles
@@ -51,6 +51,10 @@ OTHERS = 4            # cycles a line of rows of tiles that threads read for sev
 
 def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False) -> str | None:
     """Why a schedule cannot be this kernel's; None where it can. spills: its pointers need not fit the registers."""
+    if schedule.lines:
+        made = image_lines.schedule_of(kernel, schedule.isa)
+        return "rows are no windows in lines of an image" if made is None else \
+            None if schedule == made else f"windows in lines are those of {made.name}"
     isa, access = instruction_set(schedule.isa), Access.of(kernel)
     rows, columns = schedule.mr, schedule.nr
     if not known(schedule):
@@ -90,7 +94,9 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
 
 
 def known(schedule: Schedule) -> bool:
-    """The table has its tile."""
+    """The table has its tile, or it has a form of its own."""
+    if schedule.lines:
+        return True
     product = by_name(schedule.dtype)
     return product is not None and any((c.rows, c.columns, c.dtype) == (schedule.mr, schedule.nr, product.tiles)
                                        for c in candidates(schedule.isa))
@@ -121,6 +127,9 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
             yield replace(plain, mc=_near_results(access, tile, target))
         yield from _in_parts(access, plain, target)
         yield from _copying(access, tile, target, constant)
+    lines = image_lines.schedule_of(kernel, isa)
+    if lines is not None:
+        yield lines
 
 
 def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> bool:
@@ -257,9 +266,9 @@ def smallest(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1
     """The schedule of little code: micro-kernels of the library instead of tiles of its own, the same few for every
     kernel of a build, and copies only where nothing else is legal. They are the narrowest that there are, and of these
     the highest."""
-    def code(schedule: Schedule) -> tuple[bool, bool, bool, int, int, int]:
-        return (schedule.blocked, schedule.packed_b, schedule.epilogue == "registers", schedule.nr, -schedule.mr,
-                schedule.mc)   # 0: rows are not taken in blocks
+    def code(schedule: Schedule) -> tuple[bool, bool, bool, bool, int, int, int]:
+        return (schedule.lines, schedule.blocked, schedule.packed_b, schedule.epilogue == "registers", schedule.nr,
+                -schedule.mr, schedule.mc)   # 0: rows are not taken in blocks
 
     return replace(min(ranked(kernel, isa, target, parts), key=code), prefetch=False, compact=True)
 
@@ -271,6 +280,8 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     narrow = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
 
     def cost(schedule: Schedule) -> float:
+        if schedule.lines:
+            return _lines_cycles(kernel, schedule, target, parts, handed)
         more = OWN_CODE if schedule.epilogue == "registers" else 1.0
         more = CUT_TAPS if schedule_blocks.cuts_taps(access, schedule) else more
         return more * cycles(access, schedule, target, parts, handed, narrow)
@@ -284,11 +295,35 @@ def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, h
     number of rows the mean, of ratios, of the time at several numbers; the largest alone where they are handed on by a
     loop over blocks of rows, all but the last of which have as many. narrow: results are of 8 bits."""
     model = _Model(access, schedule, target, parts, 1 if narrow else 4)
+    return _mean([model.cycles(m) for m in _rows(access, handed)])
+
+
+def _lines_cycles(kernel: ContractionKernel, schedule: Schedule, target: Target, parts: int, handed: bool) -> float:
+    """The same where lines of an image are copied: a team shares rows of results."""
+    access, each = Access.of(kernel), image_lines.cycles(kernel, schedule)
+    batches, positions = max(1, size(access.batches)), max(1, size(access.run))
+    return _mean([batches * m * each * _uneven(batches * -(-m // positions) * parts, target)
+                  for m in _rows(access, handed)])
+
+
+def _uneven(items: int, target: Target) -> float:
+    """How much longer all takes where a team shares so many items, by a tenth of what the threads lose."""
+    team, shared = min(target.threads, TEAM), max(1, items)
+    shares = -(-shared // team) * team / shared
+    return 0.9 + 0.1 * shares
+
+
+def _rows(access: Access, handed: bool) -> list[int]:
+    """The numbers of rows that are looked at."""
     if access.rows.is_const:
-        return model.cycles(max(1, access.rows.value))
+        return [max(1, access.rows.value)]
     most, (least, _) = size(access.rows), access.rows.range()
-    numbers = {most} if handed else {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)}
-    return math.exp(sum(math.log(model.cycles(m)) for m in sorted(numbers)) / len(numbers))
+    return sorted({most} if handed else {max(m, least or 1) for m in (most, most // 2 + 1, 5, 1)})
+
+
+def _mean(times: list[float]) -> float:
+    """Of ratios."""
+    return math.exp(sum(math.log(t) for t in times) / len(times)) if len(times) > 1 else times[0]
 
 
 def _beside(compute: float, stream: float) -> float:
@@ -466,7 +501,4 @@ class _Model:
                 items += count * -(-self.n // (self.tiles.unit if self.panels else band.columns))
         total += self.copies(m) + self.stores(m) + self.shared_rows(m)
         total *= PARTED if self.parted and self.isa.lanes == PANEL else 1.0
-        team = min(self.target.threads, TEAM)
-        shared = max(1, self.batches * items * self.parts)
-        shares = -(-shared // team) * team / shared
-        return self.batches * total * (0.9 + 0.1 * shares)
+        return self.batches * total * _uneven(self.batches * items * self.parts, self.target)

@@ -21,6 +21,7 @@ from .access import Access
 from .epilogue import names_of, statements, sum_again
 from .frame import Frame, PROCESSOR
 from .identity import identity
+from .image_lines import emit_lines
 from .index import c_index
 from .micro import Micro
 from .scalar import C_TYPE, constant, extent
@@ -55,7 +56,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         form = (identity(part), schedule)
         if form not in owns:
             owns[form] = f"part{len(owns)}_" if len(parts) > 1 else ""
-            text, needed = in_memory.emit_part(part, schedule, owns[form])
+            text, needed = (emit_lines(part, schedule, owns[form]), frozenset[Micro]()) if schedule.lines else \
+                in_memory.emit_part(part, schedule, owns[form])
             texts.append(text)
             micros |= needed
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))

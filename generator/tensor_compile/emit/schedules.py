@@ -13,6 +13,7 @@ from ..loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel,
 from ..loops.scalar_ir import Buffer, unused
 from ..symbolic import wrap
 from ..target import Target
+from . import image_lines
 from .access import Access
 from .byte_windows import byte_window, multiplies_words
 from .identity import identity
@@ -75,6 +76,8 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
 
 def floats(part: ContractionKernel, schedule: Schedule) -> int:
     """Of scratch that a thread needs."""
+    if schedule.lines:
+        return image_lines.room(part)
     if not (schedule.blocked or schedule.packed_b or schedule.in_parts):
         return 0
     return blocks(Access.of(part), schedule).room.all
