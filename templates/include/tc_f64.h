@@ -202,11 +202,11 @@ static inline double tc_sqrt_f64(double x)
     return __dsqrt_rn(x);
 #elif defined(__AVX__)
     double r;
-    __asm__("vsqrtsd %1, %1, %0" : "=x"(r) : "x"(x));
+    __asm__("vsqrtsd {%1, %1, %0|%0, %1, %1}" : "=x"(r) : "x"(x));
     return r;
 #elif defined(__SSE2__)
     double r;
-    __asm__("sqrtsd %1, %0" : "=x"(r) : "x"(x));
+    __asm__("sqrtsd {%1, %0|%0, %1}" : "=x"(r) : "x"(x));
     return r;
 #elif defined(__aarch64__)
     double r;

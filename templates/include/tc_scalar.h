@@ -83,6 +83,7 @@ static inline float tc_fma_f32(float a, float b, float c)
 /*
  * Square root, correctly rounded: the instruction, in assembly because __builtin_sqrtf may call libm to set
  * errno, and the intrinsics' headers need a hosted C library. Negative numbers give NaN, -0 gives -0.
+ * On x86-64 {AT&T|Intel}: the host's flags may ask for either dialect.
  */
 static inline float tc_sqrt_soft_f32(float x)
 {
@@ -123,11 +124,11 @@ static inline float tc_sqrt_f32(float x)
     return __fsqrt_rn(x);
 #elif defined(__AVX__)
     float r;
-    __asm__("vsqrtss %1, %1, %0" : "=x"(r) : "x"(x));
+    __asm__("vsqrtss {%1, %1, %0|%0, %1, %1}" : "=x"(r) : "x"(x));
     return r;
 #elif defined(__SSE2__)
     float r;
-    __asm__("sqrtss %1, %0" : "=x"(r) : "x"(x));
+    __asm__("sqrtss {%1, %0|%0, %1}" : "=x"(r) : "x"(x));
     return r;
 #elif defined(__aarch64__)
     float r;

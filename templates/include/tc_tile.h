@@ -164,12 +164,12 @@ static inline void tct_fetch_to_write(const float *p) {
 #endif
 }
 
-/* Registers by name, of tiles that need all that there are. A name holds no value over a call. */
+/* Registers by name, of tiles that need all that there are. A name holds no value over a call. {AT&T|Intel}: tc_scalar.h. */
 #if defined(TC_ISA_AVX2)
 #define TCT_REGISTER(number) __asm__("ymm" #number)
-#define TCT_SPLAT_TO(x, p) __asm__ volatile("vbroadcastss %1, %0" : "=x"(x) : "m"(*(p)))
-#define TCT_LOAD_TO(x, p) __asm__ volatile("vmovups %1, %0" : "=x"(x) : "m"(*(const __m256_u *)(p)))
-#define TCT_FMA_TO(c, a, b) __asm__ volatile("vfmadd231ps %2, %1, %0" : "+x"(c) : "x"(a), "x"(b))
+#define TCT_SPLAT_TO(x, p) __asm__ volatile("vbroadcastss {%1, %0|%0, %1}" : "=x"(x) : "m"(*(p)))
+#define TCT_LOAD_TO(x, p) __asm__ volatile("vmovups {%1, %0|%0, %1}" : "=x"(x) : "m"(*(const __m256_u *)(p)))
+#define TCT_FMA_TO(c, a, b) __asm__ volatile("vfmadd231ps {%2, %1, %0|%0, %1, %2}" : "+x"(c) : "x"(a), "x"(b))
 #endif
 
 #define tct_join(...) ((tcv_f32){__VA_ARGS__})
