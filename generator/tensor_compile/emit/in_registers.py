@@ -165,6 +165,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
 
     by_name, parts = named(schedule), schedule.in_parts
     hold_b = regs <= rows
+    assert not (by_name and hold_b), "a tile that names its registers holds a column of a"
     # rows of a tile all of whose positions exist lie evenly apart: one pointer reaches them
     even = access.evenly if by_name else None
     a_step, length = text(inner.a), inner.extent.value if inner.extent.is_const else 0
@@ -212,8 +213,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "b_c": kind.b_c, "names": kind.names, "parts": parts, "turns": text(taps[0].extent) if parts else "",
         "part_parameters": PART_PARAMETERS if parts else "", "named": by_name,
         "registers": [{"name": x, "number": i} for i, x in enumerate(
-            [*(f"r{r}_{v}" for r in range(rows) for v in range(regs)),
-             *(f"s{r}" for r in range(1 if hold_b else rows)), *(f"b{v}" for v in range(regs if hold_b else 1))])],
+            [*(f"r{r}_{v}" for r in range(rows) for v in range(regs)), *(f"s{r}" for r in range(rows)), "b0"])],
         "b_offset": "0" if parts else text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}),
         "lanes": lanes, "edge": edge,
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
