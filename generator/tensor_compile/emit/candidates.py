@@ -125,7 +125,7 @@ def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[S
             yield plain
             yield replace(plain, mc=_near_rows(access, tile, target))
             yield replace(plain, mc=_near_results(access, tile, target))
-        yield from _in_parts(access, plain, target)
+            yield from _in_parts(access, plain, target)
         yield from _copying(access, tile, target, constant)
     lines = image_lines.schedule_of(kernel, isa)
     if lines is not None:
@@ -144,12 +144,12 @@ def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> b
 
 
 def _in_parts(access: Access, plain: Schedule, target: Target) -> Iterator[Schedule]:
-    """Blocks of terms for tiles of the kernel's own, each some turns of the outermost loop over terms, about as many.
-    Their panels leave a quarter of the first cache to rows, and so would sums of a block of rows."""
+    """Blocks of terms, each of about as many turns of the outermost loop over terms, where all tiles are the kernel's
+    own. A block's panels fill at most three quarters of the first cache, and so do the sums of a block of rows."""
     if not (stands_alone(access, plain) and access.terms.is_const and len(access.inside) > 1 and target.l1d):
         return
     turn, turns = turn_terms(access.inside), access.inside[0].extent.value
-    near = target.l1d * 3 // 4 // (4 * plain.nr)    # rows of panels, or of sums
+    near = target.l1d * 3 // 4 // (4 * plain.nr)    # terms of panels, or rows of sums
     most, mc = near // max(1, turn), max(1, near // plain.mr) * plain.mr
     if 0 < most < turns:
         some = -(-turns // -(-turns // most))
@@ -377,7 +377,7 @@ class _Model:
     def pace(self, width: int) -> int:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them."""
         held, near = self.form.b_bytes * self.block * width * self.access.sums, self.target.l1d // 2
-        if self.schedule.in_parts:    # of rows each tile reads the lines of a few taps
+        if self.schedule.in_parts:    # beside the panels a tile reads few lines: of its rows at a few taps
             near = self.target.l1d * 3 // 4
         return self.paces[0 if held <= near else 1 if held <= self.target.l2 * 3 // 4 else 2]
 

@@ -40,8 +40,8 @@ PACK_AHEAD = 12   # terms by which lines of b are fetched before they are copied
 KEPT = 16         # tiles of a block whose places are kept
 RUN = 48          # rows of tiles that wait to be stored column by column, where columns are images: whole lines of each
 TURNED_ROWS = 4   # of a tile, from which on results whose columns lie apart are stored column by column
-TURNED_RUNS = 2   # the same where tiles wait for each other,
-RUN_COLUMNS = 64  # of so many columns at most: they wait on the stack
+TURNED_RUNS = 2   # the same where results of several tiles wait for that
+RUN_COLUMNS = 64  # of a tile, up to which so few rows wait: the results are on the stack
 
 
 @dataclass(frozen=True, slots=True)

@@ -161,10 +161,10 @@ def _uncut(access: Access, schedule: Schedule) -> str | None:
 
 
 def _no_parts(access: Access, schedule: Schedule) -> str | None:
-    """Why tiles of the kernel's own cannot take the terms so: a block is some whole turns of the outermost loop over
-    terms, which is the same where some positions do not exist."""
+    """Why tiles of the kernel's own cannot take terms in blocks; None where they can. A block is some whole turns of the
+    outermost loop over terms, which has as many turns at the padding as elsewhere."""
     if not stands_alone(access, schedule):
-        return "tiles of the kernel's own take terms in blocks where all tiles are"
+        return "terms are cut in tiles of the kernel's own only where all tiles are its own"
     if schedule.prefetch or access.sums > 1:
         return "blocks of terms have one sum a point, and nothing is fetched"
     if not schedule.mc and not access.rows.is_const:
