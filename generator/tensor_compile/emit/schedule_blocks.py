@@ -161,8 +161,8 @@ def _uncut(access: Access, schedule: Schedule) -> str | None:
 
 
 def _no_parts(access: Access, schedule: Schedule) -> str | None:
-    """Why tiles of the kernel's own cannot take terms in blocks; None where they can. A block is some whole turns of the
-    outermost loop over terms, which has as many turns at the padding as elsewhere."""
+    """Why tiles of the kernel's own cannot take terms in blocks; None where they can. A block is some whole turns of
+    the outermost loop over terms, which has as many turns at the padding as elsewhere."""
     if not stands_alone(access, schedule):
         return "terms are cut in tiles of the kernel's own only where all tiles are its own"
     if schedule.prefetch or access.sums > 1:

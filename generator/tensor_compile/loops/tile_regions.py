@@ -37,7 +37,7 @@ ROWS = 32
 FAR_ROWS = 64      # where second operands do not stay in the second cache
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
-PER_TERM = 8       # bytes of the second cache a term that a tile adds at least: beginning its kernels takes time
+PER_TERM = 8       # bytes of the second cache for which a tile adds one term at least: its kernels take time to begin
 NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
 LESS_NEAR = 2      # the same for a third level and memory
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
@@ -106,7 +106,8 @@ class _Former:
 
     # -- chains
     def chains(self, items: list[Element], first: int) -> list[_Chain]:
-        """The chains from a contraction, the longest first: each kernel that joins leaves the axes that it has, too."""
+        """The chains from a contraction, the longest first. A kernel that joins keeps the axes that it walks, so a
+        shorter chain may have more tiles."""
         chain, found = _Chain([first], [items[first]], [], []), []
         while len(chain.kernels) < MOST:
             longer = self.longer(items, chain)
@@ -202,8 +203,8 @@ class _Former:
 
     # -- decisions
     def settle(self, items: list[Element], chains: list[_Chain]) -> None:
-        """Puts the kernels of the longest chain for which that pays into a region, and says why not those of the
-        longest of all."""
+        """Makes a region of the longest chain for which that pays. Of chains that do not pay, explain names the longest
+        alone."""
         for chain in chains:
             reason = self.region(items, chain)
             if reason and chain is chains[0]:
@@ -212,7 +213,7 @@ class _Former:
                 break
 
     def region(self, items: list[Element], chain: _Chain) -> str:
-        """Puts the chain's kernels into a region, where that pays; else says why not."""
+        """Makes a region of the chain, where that pays: "". Else the reason why not."""
         block = self.block(chain)
         reason = self.refusal(chain, block)
         while reason and block < self.most_rows(chain):   # larger blocks walk second operands less often
@@ -297,11 +298,11 @@ class _Former:
         return ""
 
     def terms(self, chain: _Chain, block: int) -> int:
-        """That the products of a tile add."""
+        """Terms that the products of a tile add, with dims at their upper ends."""
         rows = [size for size, _ in chain.rows]
-        points = math.prod(map(self.size, rows[:-1])) * self.size(rows[-1]) // block
+        tiles = math.prod(map(self.size, rows[:-1])) * self.size(rows[-1]) // block
         return sum(self.size(domain_size((*k.batch, *k.m, *k.n, *k.k))) for k in chain.kernels
-                   if isinstance(k, ContractionKernel)) // max(1, points)
+                   if isinstance(k, ContractionKernel)) // max(1, tiles)
 
     def nearer(self, tile: int, handed: int) -> int:
         """How much nearer the second operands that a tile walks are than what kernels hand on without tiles."""
