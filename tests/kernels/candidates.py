@@ -17,10 +17,11 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, typed, window
+from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, typed, window, \
+    with_residual
 from joined import joined
 from processor import lacks, own_sets
-from tap import done, note, ok, skip
+from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
@@ -29,6 +30,7 @@ from tensor_compile.emit import candidates as table, image_lines
 from tensor_compile.emit.byte_windows import multiplies_four
 from tensor_compile.emit.contraction import emit_contraction
 from tensor_compile.emit.candidate_table import Candidate
+from tensor_compile.emit.in_registers import named
 from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
@@ -126,22 +128,40 @@ def cut(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tupl
     ]
 
 
-def parts(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tuple[int, ...]]]:
-    """The same whose tiles are all the kernel's own: blocks of one turn of the outermost loop over terms, of two."""
+def parts(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tuple[int, ...], int]]:
+    """The same whose tiles are all the kernel's own: blocks of one turn of the outermost loop over terms, of two; and
+    tiles of a block of rows, 0 for all rows."""
     wide, h = tile.columns, dim("h")
     return [
         ("3x3 of 64 channels that lie apart",
          convolution(1, 64, 9, 7, 2 * wide, (3, 3), pad=1, planar_in=True, planar_out=True, panel=panel), [{}],
-         (192, 384)),
+         (192, 384), 3),
         ("5x3 of 40 channels that lie apart, stride 2, results side by side",
-         convolution(2, 40, 16, 9, wide, (5, 3), 2, 2, planar_in=True, panel=panel), [{}], (120, 240)),
+         convolution(2, 40, 16, 9, wide, (5, 3), 2, 2, planar_in=True, panel=panel), [{}], (120, 240), 3),
         ("3x3 of 50 channels, dynamic",
          convolution(1, 50, sym(h), 9, 3 * wide, (3, 3), 1, 1, planar_in=True, planar_out=True, panel=panel),
-         [{h: 5}, {h: 1}, {h: 2}], (150,)),
-        ("groups of two, five channels each, of which the last columns lack some",
-         convolution(2, 10, 8, 31, 2 * (wide - 3 if wide > 16 else wide), (3, 3), 1, 1, 1, 2, True, True, panel), [{}],
-         (15,)),
+         [{h: 5}, {h: 1}, {h: 2}], (150,), 2),
+        ("groups of two, twelve channels each, of which the last columns lack some",
+         convolution(2, 24, 8, 31, 2 * (wide - 3 if wide > 16 else wide), (3, 3), 1, 1, 1, 2, True, True, panel), [{}],
+         (36,), 2),
+        ("3x3 of 60 channels that lie apart, with a residual, results side by side",
+         with_residual(convolution(1, 60, 9, 7, 2 * wide, (3, 3), pad=1, planar_in=True, panel=panel)), [{}], (180,),
+         2),
+        ("3x3 of 60 channels that lie apart, with a residual, as far apart",
+         with_residual(convolution(1, 60, 9, 7, wide, (3, 3), pad=1, planar_in=True, planar_out=True, panel=panel)),
+         [{}], (180,), 2),
+        ("5x5 of 12 channels that lie apart, many rows",
+         convolution(1, 12, 30, 31, wide, (5, 5), pad=2, planar_in=True, planar_out=True, panel=panel), [{}], (120,),
+         0),
     ]
+
+
+def parts_of(tile: Candidate, target: targets.Target) -> list[tuple[str, object, list[dict], Schedule]]:
+    """Those that fit the tile."""
+    own = schedules(tile, target)[0]
+    return [(name, kernel, sizes, form) for name, kernel, sizes, blocks, tiles in parts(tile, target.panel)
+            for kc in blocks for form in [replace(own, kc=kc, mc=tiles * tile.rows)]
+            if table.refusal(kernel, form) is None]
 
 
 def images(isa: str) -> list[Case]:
@@ -234,12 +254,10 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                     for name, kernel, sizes, form in (found if everything else found[i % 5::len(found) // 3 or 1])
                     for size in sizes]
         if tile.dtype == "f32":   # the same of tiles that are all the kernel's own
-            found = [(name, kernel, sizes, form) for name, kernel, sizes, blocks in parts(tile, target.panel)
-                     for kc in blocks
-                     for form in [replace(schedules(tile, target)[0], kc=kc, mc=(2 + len(name) % 2) * tile.rows)]
-                     if table.refusal(kernel, form) is None]
+            found = parts_of(tile, target)
             out += [Case(f"{PARTS} {name}", kernel, size, (form,), form)
-                    for name, kernel, sizes, form in (found if everything else found[i % 4::4] or found[:1])
+                    for name, kernel, sizes, form in (found if everything or found and named(found[0][3]) else
+                                                      found[i % 4::4] or found[:1])
                     for size in sizes]
         if tile.dtype == "f32" and (everything or i % 6 == 2):   # blocks begin in the padding, with copies
             edge = padded(tile.rows + 2, 2 * tile.columns + 20, 4, 5)
@@ -309,6 +327,10 @@ def main() -> None:
             across = all("tc_store_across(" in text for text in texts) and any("_edge(" in text for text in texts)
             ok(not texts or across == instruction_set(isa).has_vectors,
                f"{isa}: tiles of vectors store results whose columns lie apart column by column")
+            floats = [tile for tile in table.candidates(isa) if tile.dtype == "f32"]
+            equal({name for tile in floats for name, *_ in parts_of(tile, target)},
+                  {name for tile in floats for name, *_ in parts(tile, target.panel)},
+                  f"{isa}: every kernel whose tiles are its own fits a tile with blocks of terms")
             tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates}
             ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")

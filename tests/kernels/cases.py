@@ -124,6 +124,14 @@ def convolution(n: Size, c: int, h: Size, w: Size, o: int, window: tuple[int, in
                              dims_of(n, h, w))
 
 
+def with_residual(kernel: ContractionKernel) -> ContractionKernel:
+    """The same with a tensor that lies as the results do added to them."""
+    (store,), out = kernel.stores, kernel.params[-1]
+    value = Apply("add", "f32", (store.value, Load("residual", "f32", store.index)))
+    return replace(kernel, stores=(replace(store, value=value),),
+                   params=(*kernel.params[:-1], replace(out, name="residual", kind="temp"), out))
+
+
 def heads(m: Size, h: int, d: int, k: int, panel: int = 16) -> ContractionKernel:
     """out[h, m, d] = gelu(a[m, k] * b[k, (h, d)]): columns of two variables, stored apart, with a costly epilogue."""
     m = wrap(m)
