@@ -76,7 +76,7 @@ class Access:
 
     @property
     def evenly(self) -> int | None:
-        """The constant distance of consecutive rows, those among them that lie in the padding."""
+        """The distance of consecutive rows, in the padding too; None where it is no constant."""
         return self.a_row.value if self.a_row is not None and self.a_row.is_const else None
 
     @property

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The sizes of the blocks that a schedule cuts a contraction into where it calls micro-kernels of the library, the
-scratch that they need, and which schedules can call them (in_memory.py emits them)."""
+"""The sizes of the blocks that a schedule cuts a contraction into, the scratch that they need, and whether a kernel can
+be cut so (in_memory.py emits them)."""
 from __future__ import annotations
 
 from functools import cached_property
@@ -260,7 +260,7 @@ def _side_by_side(access: Access, schedule: Schedule) -> bool:
 
 
 def refusal(access: Access, schedule: Schedule) -> str | None:
-    """Why micro-kernels cannot be called so; None where they can."""
+    """Why a kernel cannot be cut so; None where it can."""
     if access.product.integer and (schedule.packed_b or schedule.epilogue == "registers"):
         return "sums of integers end in memory, of columns that are in panels"
     if access.product.integer and not schedule.packed_a and (schedule.kc or not words_in_place(access, schedule)):

@@ -29,7 +29,7 @@ def batch_decode(kernel: ContractionKernel, names: Mapping[Sym, str]) -> str:
 
 
 def even_offset(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -> str:
-    """Of the first row of a tile, where all lie evenly apart: by no division, which its first loads would wait for."""
+    """Where the first row of a tile begins, if rows lie evenly apart: by no division, for which loads would wait."""
     assert access.evenly is not None
     first = c_index(access.a_offset.substitute({s: ZERO for s in kernel.m}), {**names, **batch_names(kernel, "t->")})
     return f"{first} + {access.evenly} * row"
