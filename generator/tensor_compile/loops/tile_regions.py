@@ -37,7 +37,8 @@ ROWS = 32
 FAR_ROWS = 64      # where second operands do not stay in the second cache
 FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
-PER_TERM = 8       # bytes of the second cache for which a tile adds one term at least: its kernels take time to begin
+TERMS = 1 << 17    # that a tile adds at least, as its kernels take time to begin;
+PER_TERM = 8       # fewer where the second cache has less than so many bytes for each of them
 NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
 LESS_NEAR = 2      # the same for a third level and memory
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
@@ -293,7 +294,7 @@ class _Former:
         if again // self.nearer(tile, handed) >= 2 * handed:
             return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
         terms = self.terms(chain, block)
-        if terms < self.target.l2 // PER_TERM:
+        if terms < min(TERMS, self.target.l2 // PER_TERM):
             return f"a tile would have {terms} terms to add, too few for what it takes to begin one"
         return ""
 
