@@ -10,7 +10,9 @@
  * wait costs before the thread that is waited for can run. */
 enum { SPINS = 256 };
 
-enum { PIECES = 8 }; /* that a thread's part of a shared step is cut into at most */
+/* A thread's part of a shared step is cut into at most as many pieces as there are threads, from 8 to 16: the more threads, the
+ * likelier one of them is slow. */
+enum { FEWEST_PIECES = 8, MOST_PIECES = 16 };
 
 static void pause_cpu(void)
 {
@@ -55,7 +57,8 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
     const uint64_t fits = threads > 1 && frame->members ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
         return pieces;
-    const unsigned each = fits < PIECES ? (unsigned)fits : PIECES;
+    const uint64_t most = threads < FEWEST_PIECES ? FEWEST_PIECES : threads < MOST_PIECES ? (uint64_t)threads : MOST_PIECES;
+    const unsigned each = (unsigned)(fits < most ? fits : most);
     unsigned *const own = &frame->members[thread].left;
     pieces.frame = frame;
     pieces.count = threads * (tc_index)each;

@@ -344,7 +344,7 @@ static void note_processor(void *p, tc_index thread, tc_index threads)
 #endif
 }
 
-enum { SHARERS = 7, SHARED_STEPS = 300, MOST_PIECES = 8 * SHARERS };
+enum { SHARERS = 17, SHARED_STEPS = 300, MOST_PIECES = 16 * SHARERS };
 
 typedef struct sharing {
     tc_frame frame;
@@ -358,7 +358,7 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
 {
     sharing *s = p;
     for (int step = 0; step < SHARED_STEPS; ++step) {
-        const uint64_t work = step % 5 == 4 ? 0 : (uint64_t)(step % 11) << 20;
+        const uint64_t work = step % 5 == 4 ? 0 : (uint64_t)(step % 11) << 23;
         tc_pieces pieces = tc_pieces_of(&s->frame, thread, threads, work);
         while (tc_pieces_next(&pieces)) {
             if ((step + thread) % 13 == 0)
@@ -373,11 +373,16 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
         s->threads = threads;
 }
 
-/* Each piece of each step is done once, whoever does it. */
+/* Each piece of each step is done once, whoever does it. A thread has as many pieces of the largest as there are threads, but 8
+ * to 16. */
 static void test_pieces(void)
 {
+    static const struct {
+        tc_index threads, most;
+    } teams[] = {{1, 1}, {3, 3}, {5, 5 * 8}, {7, 7 * 8}, {11, 11 * 11}, {SHARERS, SHARERS * 16}};
     sharing *s = aligned_alloc(128, (sizeof *s + 127) / 128 * 128);
-    for (tc_index threads = 1; threads <= SHARERS; threads += 2) {
+    for (size_t team = 0; team < sizeof teams / sizeof teams[0]; ++team) {
+        const tc_index threads = teams[team].threads;
         memset(s, 0, sizeof *s);
         s->frame.members = threads == 3 ? NULL : s->members;
         tc_context context = {0};
@@ -385,13 +390,16 @@ static void test_pieces(void)
         tc_context_use_pool(&context, pool);
         context.team.run(context.team.user, threads, share_steps, s);
         int once = s->threads == threads, shared = 0;
+        tc_index most = 0;
         for (int step = 0; step < SHARED_STEPS; ++step) {
             shared += s->counts[step] > threads;
+            most = s->counts[step] > most ? s->counts[step] : most;
             for (tc_index piece = 0; piece < MOST_PIECES; ++piece)
                 once &= s->taken[step][piece] == (piece < s->counts[step]);
         }
         tc_ok(once, "every piece is done once, %d threads", (int)threads);
         tc_ok((shared > 100) == (threads > 1 && s->frame.members != NULL), "%d steps are shared in pieces", shared);
+        tc_ok(most == teams[team].most, "the largest has %d pieces", (int)most);
         tc_pool_destroy(pool);
     }
     free(s);

@@ -282,11 +282,12 @@ void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *con
 enum { TC_PIECE_WORK = 1 << 17 };
 
 /* The `work` of a step whose time is that of reading its panels, which takes some microseconds for each. A piece is one; two,
- * which are read side by side, where a thread has at least 4, and four where it has 16. */
+ * which are read side by side, where a thread has at least 4, and four where it has 16. A thread has 8 pieces at most, each of
+ * which reads on from where the one before ended. */
 static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
 {
-    const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4;
-    return (uint64_t)(panels / piece) * TC_PIECE_WORK;
+    const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4, pieces = panels / piece;
+    return (uint64_t)(pieces < 8 * threads ? pieces : 8 * threads) * TC_PIECE_WORK;
 }
 
 /* The `work` of a step whose threads keep what they packed for their next pieces. Pieces of few columns read rows more
