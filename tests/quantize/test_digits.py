@@ -37,6 +37,9 @@ with tempfile.TemporaryDirectory() as name:
     found = re.search(r"same place: (\d+) of 360", checked.stdout)
     ok(found and int(found[1]) >= 359, f"answers are those of the float model: {found[1] if found else 'none'} of 360")
     note(checked.stdout)
+    shown = run("explain", out / "model.c", "--isa", ISA, "--summary")
+    ok(shown.returncode == 0 and " kernels, " in shown.stdout and "on one core" not in shown.stdout,
+       "the summary says no least time by the ceiling of floats") or note(shown.stdout + shown.stderr)
     again = run("quantize", EXAMPLE / "model.c", "--data", EXAMPLE / "held-out.safetensors", "-o", EXAMPLE)
     ok(again.returncode == 2 and "would take the place of the model itself" in again.stderr,
        "a model is not overwritten")

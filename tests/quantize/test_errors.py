@@ -27,6 +27,8 @@ with tempfile.TemporaryDirectory() as name:
     write(folder / "odd", {**good, "y": ((4, 3), floats(12, 3))})
     write(folder / "flat", {**good, "x": ((20,), floats(20, 2))})
     write(folder / "none", {"x": ((0, 4), []), "y": ((0, 3), [])})
+    header = b'{"x": {"dtype": "F64", "shape": [5, 4], "data_offsets": [0, 160]}}'
+    (folder / "wide").write_bytes(len(header).to_bytes(8, "little") + header + bytes(160))
     broken = floats(20, 2)
     broken[17] = math.nan
     write(folder / "nan", {**good, "x": ((5, 4), broken)})
@@ -42,6 +44,8 @@ with tempfile.TemporaryDirectory() as name:
     refused("m.c", "missing", 1, "no such file")
     refused("m.c", "odd", 1, "the inputs have different numbers of samples: x 5, y 4")
     refused("m.c", "flat", 1, "input x: the file has f32[20], the model takes f32[n,4]")
+    refused("m.c", "wide", 1, "input x: the file has f64[5,4], the model takes f32[n,4]",
+            "samples are of the input's dtype, f32", more=("--map", "y=x"))
     refused("m.c", "none", 1, "there are no samples: an input has 0 of them")
     refused("m.c", "nan", 1, "x (m.c:5) is NaN for one of the samples 0 to 4: no scale can be found", "nan: error")
     filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"

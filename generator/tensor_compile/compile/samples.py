@@ -65,6 +65,7 @@ def _calls(function: FunctionPlan, file: Given, dims: Mapping[str, int], most: i
     for b, t in found.values():
         if t.dtype != b.dtype or len(t.shape) not in (len(b.shape), len(b.shape) + 1):
             raise UserError(f"input {b.name}: the file has {t}, the model takes {given.type_text(b)}", file.shown,
+                            f"samples are of the input's dtype, {b.dtype}" if t.dtype != b.dtype else
                             "samples lie one behind the other along the first axis, or along one before it")
     counts = {name: n for name, (b, t) in found.items() if (n := _samples_of(b, t)) is not None}
     if len(set(counts.values())) > 1:

@@ -121,7 +121,7 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
         " moved"
     ]
     least = sum(limits.seconds(c) for c in rows)
-    if least:
+    if least and not any(c.integers for c in rows):    # ceilings are those of floats
         lines[0] += f", at least {least * 1e6:.3g} us on one core"
     order = sorted(zip(shares(rows, limits), rows), key=lambda r: -r[0])
     lines += [f"  {100 * share:5.1f} %  {c.name}" + (f"  ({c.place})" if c.place else "") for share, c in order[:SHOWN]]

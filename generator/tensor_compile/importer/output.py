@@ -55,7 +55,7 @@ def write(programs: Sequence[Program], weights_name: str, comment: Sequence[str]
     code = re.sub(r'"(?:[^"\\]|\\.)*"|/\*.*?\*/', "", "\n".join(lines), flags=re.S)
     includes = ["#include <math.h>", ""] if re.search(r"\b(?:INFINITY|NAN)\b", code) else []
     head = [f" * {comment_text(line)}".rstrip() for line in comment]
-    head += [" *", " * Change what you like: an import leaves alone what no longer is as it wrote it.",
+    head += [" *", " * Change what you like: no command replaces what is no longer as it wrote it.",
              " * sha256 of the lines below: "]
     body = "\n".join(numbered([*includes, "#include <tensor_compile/model.h>", "", *lines], len(head) + 1))
     seal = hashlib.sha256(body.encode()).hexdigest()
