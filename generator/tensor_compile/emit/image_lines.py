@@ -5,8 +5,8 @@ A window of such an image is a few bytes in each of a few lines: copying one win
 products. With VNNI of AVX-512, which multiplies words of four bytes wherever they lie, the lines themselves are copied,
 those of one row of results at a time, and with them what the padding counts at both ends. Windows are read there. Of
 bytes that are left of a window in each line, one or two, those of several lines are brought together to one word, for
-16 windows at a time. A thread arranges the weights in the order of the words when it begins, zeros where a word has
-bytes of other windows. Integers wrap, so their order changes no bit.
+16 windows at a time. A thread arranges the weights in the order of the words once for all its pieces of a step, zeros
+where a word has bytes of other windows. Integers wrap, so their order changes no bit.
 
 A kernel is computed so where a window's terms lie side by side in several lines, or in one that neighbours share, and
 are MOST_WORDS words or fewer; where all lines of a window fit the first cache (ROOM); where rows of results have a
