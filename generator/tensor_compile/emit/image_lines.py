@@ -11,7 +11,7 @@ where a word has bytes of other windows. Integers wrap, so their order changes n
 A kernel is computed so where a window's terms lie side by side in several lines, or in one that neighbours share, and
 are MOST_WORDS words or fewer; where all lines of a window fit the first cache (ROOM); where rows of results have a
 constant number of windows, a tile's at least; and where sums become bytes side by side, by what depends on the column
-alone. Where there are tiles of AMX, those take windows of more terms than a row of a tile has.
+alone. Where there are tiles of AMX, those take the products that are worth them (schedule_blocks.tiled).
 """
 from __future__ import annotations
 
