@@ -290,6 +290,6 @@ def told(mode: str, path: Path, findings: Mapping[str, Finding]) -> list[str]:
     if mode == "frozen" and found:
         shown = "\n".join(f"  {f}" for f in found)
         raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(path),
-                        "build with --tune lock, which uses the cost model for what is missing; tensor-compile tune then "
-                        "measures that, in several runs where its budget is short")
+                        "build with --tune lock, which uses the cost model for what is missing; tensor-compile tune "
+                        "then measures that, in several runs where its budget is short")
     return [f"{path}: warning: {f}" for f in found if f.kind != "missing"]

@@ -215,8 +215,8 @@ def copies_rows_once(schedule: Schedule) -> bool:
 
 
 def remembers(schedule: Schedule) -> bool:
-    """What a thread copied for one piece of its part serves the next one: columns of b, rows of integers, or the weights
-    that it arranged (image_lines.py)."""
+    """What a thread copied for one piece of its part serves the next one: columns of b, rows of integers, or the
+    weights that it arranged (image_lines.py)."""
     return schedule.lines or schedule.packed_b and not schedule.blocked or copies_rows_once(schedule)
 
 
