@@ -57,7 +57,9 @@ tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint6
     const uint64_t fits = threads > 1 && frame->members ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
         return pieces;
-    const uint64_t most = threads < FEWEST_PIECES ? FEWEST_PIECES : threads < MOST_PIECES ? (uint64_t)threads : MOST_PIECES;
+    uint64_t most = threads < FEWEST_PIECES ? FEWEST_PIECES : (uint64_t)threads;
+    if (most > MOST_PIECES)
+        most = MOST_PIECES;
     const unsigned each = (unsigned)(fits < most ? fits : most);
     unsigned *const own = &frame->members[thread].left;
     pieces.frame = frame;
