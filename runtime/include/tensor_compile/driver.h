@@ -281,21 +281,27 @@ void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *con
  * than a tenth of one. */
 enum { TC_PIECE_WORK = 1 << 17 };
 
+/* The `work` of which a thread has at most `each` pieces. */
+static inline uint64_t tc_few_pieces(uint64_t work, tc_index each, tc_index threads)
+{
+    const uint64_t most = (uint64_t)(each * threads) * TC_PIECE_WORK;
+    return work < most ? work : most;
+}
+
 /* The `work` of a step whose time is that of reading its panels, which takes some microseconds for each. A piece is one; two,
  * which are read side by side, where a thread has at least 4, and four where it has 16. A thread has 8 pieces at most, each of
  * which reads on from where the one before ended. */
 static inline uint64_t tc_stream_work(tc_index panels, tc_index threads)
 {
-    const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4, pieces = panels / piece;
-    return (uint64_t)(pieces < 8 * threads ? pieces : 8 * threads) * TC_PIECE_WORK;
+    const tc_index own = panels / threads, piece = own < 4 ? 1 : own < 16 ? 2 : 4;
+    return tc_few_pieces((uint64_t)(panels / piece) * TC_PIECE_WORK, 8, threads);
 }
 
 /* The `work` of a step whose threads keep what they packed for their next pieces. Pieces of few columns read rows more
  * often, and a small team seldom has a slow thread: a thread has at most as many pieces as the team has threads. */
 static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
 {
-    const uint64_t most = (uint64_t)(threads * threads) * TC_PIECE_WORK;
-    return work < most ? work : most;
+    return tc_few_pieces(work, threads, threads);
 }
 
 /* The instruction set whose kernels a team's call runs: its number in the function's table. */
