@@ -208,10 +208,10 @@ class _Former:
         alone."""
         for chain in chains:
             reason = self.region(items, chain)
-            if reason and chain is chains[0]:
-                self.refusals.append((f"{chain.label} in tiles", reason))
             if not reason:
                 break
+            if chain is chains[0]:
+                self.refusals.append((f"{chain.label} in tiles", reason))
 
     def region(self, items: list[Element], chain: _Chain) -> str:
         """Makes a region of the chain, where that pays: "". Else the reason why not."""
