@@ -20,6 +20,7 @@ from typing import Any, Callable, Mapping, Protocol, Sequence, TypeVar
 from ..records import dataclass
 from ..symbolic import Expr, wrap
 from .absorb import constants
+from .dtypes import DTYPES
 from .infer import Context
 from .ir import Function, Node, TensorType, Value
 from .rewrite import Builder, Values, only_readers
@@ -90,6 +91,12 @@ class Form:
     @property
     def n(self) -> int:
         return self.m + TAPS - 1
+
+    @property
+    def at_once(self) -> bool:
+        """A tile is transformed in both axes by one kernel, from elements in registers. Of larger ones a kernel takes
+        one axis, and what is between is stored."""
+        return self.m == 2
 
 
 def _powers(point: Fraction | int, by: Fraction | int) -> tuple[Fraction, Fraction, Fraction]:
@@ -174,7 +181,14 @@ def _chain(node: Node, readers: Mapping[Value, Node]) -> list[Node]:
             and all(v.shape == value.shape for v in (Value(link), *link.operands)):
         links.append(link)
         value = Value(link)
+    while links and _wider(links[-1]):  # what is stored are the narrow elements
+        links.pop()
     return links
+
+
+def _wider(node: Node) -> bool:
+    """A cast to elements of more bytes."""
+    return node.op == "cast" and DTYPES[node.types[0].dtype].bytes > DTYPES[node.operands[0].dtype].bytes
 
 
 @dataclass(frozen=True)
@@ -250,6 +264,19 @@ class Convolution:
         parts = [self.widened(self.part(x, axis, i, tiles, m)) for i in range(n)]
         return self.stacked([self.narrowed(part) for part in self.form.image(self.o, parts)], 0)
 
+    def image_at_points(self, x: Value, low: tuple[int, int], rows: int, columns: int) -> Value:
+        """x [images, rows, columns, channels] as [j, i, image, tile row, tile column, channel]."""
+        form, m, n = self.form, self.form.m, self.form.n
+        if not form.at_once:
+            return self.points(self.points(x, 1, low[0], rows), 3, low[1], columns)
+        for axis, before, tiles in ((1, low[0], rows), (2, low[1], columns)):
+            x = self.padded(x, axis, before, m * tiles + TAPS - 1 - before - x.shape[axis].value)
+        down = [form.image(self.o, [self.widened(self.part(self.part(x, 1, i, rows, m), 2, j, columns, m))
+                                    for i in range(n)]) for j in range(n)]
+        across = [form.image(self.o, [line[i] for line in down]) for i in range(n)]
+        parts = [self.narrowed(across[i][j]) for j in range(n) for i in range(n)]
+        return self.reshape(self.stacked(parts, 0), n, n, *parts[0].shape)
+
     def weights(self, w: Value) -> Value:
         """[points, points, ins, outs], computed in f64."""
         wide = self.value("cast", w, dtype="f64")
@@ -292,37 +319,49 @@ class Convolution:
         m, n = form.m, form.n
         rows, columns = (-(-s.value // m) for s in high[2:])
         images, outs = x.shape[0], w.shape[0]
-        v = self.transpose(self.image(x), 0, 2, 3, 1)
-        v = self.points(v, 1, low[0], rows)     # i, image, tile row, column, channel
-        v = self.widened(self.points(v, 3, low[1], columns))
+        v = self.widened(self.image_at_points(self.transpose(self.image(x), 0, 2, 3, 1), low, rows, columns))
         v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
                        rhs_contract=(2,), order="seq")
-        parts = [self.reshape(self.part(v, 1, i, 1), n, images, rows, columns, outs) for i in range(n)]
-        v = self.stacked(form.result(self.o, parts), 3)                     # j, image, tile row, row, tile column
-        v = self.reshape(v, n, images, rows * m, columns, outs)
-        parts = [self.reshape(self.part(v, 0, j, 1), images, rows * m, columns, outs) for j in range(n)]
-        parts = [self.finished(part, j, chain) for j, part in enumerate(form.result(self.o, parts))]
-        y = self.reshape(self.stacked(parts, 3), images, rows * m, columns * m, outs)
+        y = self.from_points(v, images, rows, columns, outs, chain)
         for axis, size in ((1, high[2].value), (2, high[3].value)):
             y = y if y.shape[axis].value == size else self.part(y, axis, 0, size)
         return self.transpose(y, 0, 3, 1, 2)
 
-    def finished(self, part: Value, column: int, chain: list[Node]) -> Value:
-        """What follows the convolution, for one column of every tile."""
+    def from_points(self, v: Value, images: Expr, rows: int, columns: int, outs: Expr, chain: list[Node]) -> Value:
+        """v [j, i, image, tile row, tile column, channel] as results [images, rows, columns, channels]."""
+        form, m, n = self.form, self.form.m, self.form.n
+        if not form.at_once:
+            parts = [self.reshape(self.part(v, 1, i, 1), n, images, rows, columns, outs) for i in range(n)]
+            v = self.stacked(form.result(self.o, parts), 3)            # j, image, tile row, row, tile column
+            v = self.reshape(v, n, images, rows * m, columns, outs)
+            parts = [self.reshape(self.part(v, 0, j, 1), images, rows * m, columns, outs) for j in range(n)]
+            parts = [self.finished(part, (0, 1), (j, m), chain) for j, part in enumerate(form.result(self.o, parts))]
+            return self.reshape(self.stacked(parts, 3), images, rows * m, columns * m, outs)
+        down = [form.result(self.o, [self.reshape(self.part(self.part(v, 0, j, 1), 1, i, 1), images, rows, columns,
+                                                  outs) for i in range(n)]) for j in range(n)]
+        across = [form.result(self.o, [line[i] for line in down]) for i in range(m)]
+        parts = [self.stacked([self.finished(part, (i, m), (j, m), chain) for j, part in enumerate(line)], 3)
+                 for i, line in enumerate(across)]
+        return self.reshape(self.stacked(parts, 2), images, rows * m, columns * m, outs)
+
+    def finished(self, part: Value, row: tuple[int, int], column: tuple[int, int], chain: list[Node]) -> Value:
+        """What follows the convolution, for some rows and columns: (the first, the step to the next)."""
         value = Value(self.node)
         part = self.whole(part)
         for link in chain:
-            operands = [part if v == value else self.beside(self.values[v], part, column) for v in link.operands]
+            operands = [part if v == value else self.beside(self.values[v], part, row, column) for v in link.operands]
             part = self.builder.value(link.op, *operands, like=link, **link.attrs)
             value = Value(link)
         return part
 
-    def beside(self, x: Value, part: Value, column: int) -> Value:
+    def beside(self, x: Value, part: Value, row: tuple[int, int], column: tuple[int, int]) -> Value:
         """Of another operand, the elements at the positions of a part."""
         if x.node.op == "broadcast" and x.node.attrs["axes"] in ((), (1,)):
             axes = tuple(3 for _ in x.node.attrs["axes"])
             return self.value("broadcast", x.node.operands[0], shape=part.shape, axes=axes)
-        x, m = self.transpose(x, 0, 2, 3, 1), self.form.m
-        x = self.padded(x, 1, 0, part.shape[1].value - x.shape[1].value)
-        x = self.padded(x, 2, 0, part.shape[2].value * m - x.shape[2].value)
-        return self.part(x, 2, column, part.shape[2], m)
+        x = self.transpose(x, 0, 2, 3, 1)
+        for axis, (first, step) in ((1, row), (2, column)):
+            size = part.shape[axis].value
+            x = self.padded(x, axis, 0, size * step - x.shape[axis].value)
+            x = self.part(x, axis, first, size, step)
+        return x

@@ -22,7 +22,7 @@ SHIFT = 2       # by which sums of twice the weights, in both axes, are too larg
 # what the costs are reckoned with
 BYTES = 28      # products of bytes a cycle,
 PAIRS = 24      # and of pairs of 16 bits
-TRANSFORM = 0.6     # cycles of an element on its way to a point, or back
+TRANSFORM = 0.45    # cycles of an element on its way to a point, or back
 NEAR = 1 << 20  # bytes of weights at points up to which they do not come from far
 FAR = 2         # bytes a cycle of more
 WORTH = 0.8     # of the time without points, at most

@@ -3,7 +3,8 @@
 
 Items are taken in order. Each joins the kernel (here: a group) of something that it reads, if every point of it needs
 only what that kernel has at the same point, and if no path leads from the kernel through another one to the item. Two
-groups that an item reads at the same points become one. A group has *coordinates*; a member's own variables are solved
+groups that an item reads at the same points become one. Parts of one buffer that load the same elements are computed
+together. A group has *coordinates*; a member's own variables are solved
 for in terms of them:
 
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
@@ -47,6 +48,12 @@ def outer(item: Computation, reduction: Reduction) -> tuple[Sym, ...]:
     """The variables of an item that is a reduction, without those that it reduces: a running one stores at those
     too."""
     return tuple(s for s in item.vars if s not in reduction.vars)
+
+
+def same_points(variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
+    """The variables as the group's coordinates in the same order; none where they run over other points."""
+    same = [extent(s) for s in variables] == [extent(s) for s in group.coords]
+    return dict(zip(variables, map(sym, group.coords), strict=True)) if same else {}
 
 
 def reducing(reduction: Reduction) -> str:
@@ -173,7 +180,22 @@ class _Joining:
         if isinstance(item.value, Reduction):
             kind = "flat" if self.row_of(item) is None else "rows"
             ranked += [g for g in self.siblings({x.buffer for x in self.uses.loads[seq]}, kind) if g not in candidates]
+        else:
+            part = self.part_before(seq, item)
+            ranked += [part] if part is not None and part not in candidates else []
         return ranked
+
+    def part_before(self, seq: int, item: Computation) -> Group | None:
+        """The group that computes the part of the item's buffer before this one, where it loads some of the same
+        elements at the same points."""
+        before = [w for w in self.uses.writers[item.out] if w < seq and w in self.grouped.members]
+        group = self.grouped.group_of(before[-1]) if before else None
+        if group is None or group.kind != "flat" or self.uses.overwrites(item.out) \
+                or any(isinstance(s, Reduction) for s in walk(item.value, *(m.computed for m in group.members))):
+            return None
+        points = same_points(item.vars, group)
+        own = {substitute(x, points) for x in self.uses.loads[seq]} if points else set()
+        return group if any(x in own for name in group.reads for x in group.reads[name]) else None
 
     def siblings(self, names: Iterable[str], kind: str) -> list[Group]:
         """Groups that reduce what they load from one of the buffers: rows, or at a point (flat); the latest first."""
@@ -275,7 +297,10 @@ class _Joining:
             raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and reduction is None and not inside:
             self.look_alike(item.value, group)
-        solution = self.solve(item_reads, variables, group)
+        if not inside and group is self.part_before(seq, item):
+            solution = same_points(variables, group)
+        else:
+            solution = self.solve(item_reads, variables, group)
         mapped = {s: e for s, e in solution.items() if e is not sym(s)}
         index = tuple(e.substitute(mapped) for e in item.index)
         if any(not apart(m.index, index) for m in self.written_in_turn(item.out, group)):
