@@ -145,8 +145,8 @@ with tempfile.TemporaryDirectory() as place:
                          "--specialize", "batch=1")
     ok(result.returncode == 0 and "bytes moved at batch=7" in result.stdout and
        re.search(r"\n      at batch=7: (\d+) bytes of tensors \(at most \1 live at once\)", result.stdout)
-       and "variant batch1 (batch == 1)" in
-       result.stdout, "explain --at, and the guard of a variant")
+       and "variant batch1 (batch == 1)" in result.stdout and "variant generic (all other sizes)" in result.stdout,
+       "explain --at, and what each variant serves")
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")
 done()

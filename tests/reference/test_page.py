@@ -66,6 +66,25 @@ with tempfile.TemporaryDirectory() as place:
     ok("<mark>" in text and "tc_softmax" in text or "tc_" in text, "the model's lines are there")
     for heading in ("Graph", "Kernels", "Roofline", "Memory", "Fusion", "Schedules"):
         ok(f"<h3>{heading}</h3>" in text, f"{heading} is there")
+    special = (*isa, "--specialize", "batch=2", "--specialize", "length=5")
+    fixed, generic = "batch2_length5 (batch == 2 and length == 5)", "generic (all other sizes)"
+    for at, shown, name, other in (((), "batch=2, length=5", "batch2_length5", generic),
+                                   (("--at", "length=5"), "batch=2, length=5", "batch2_length5", generic),
+                                   (("--at", "batch=3"), "batch=3, length=1", "generic", fixed)):
+        result = models.tool(folder, "explain", "encoder.c", *special, "--summary", "--html", "special.html", *at)
+        said = " ".join(("a specialized model", *at))
+        equal(re.findall(r"^encoder at (.*?): ", result.stdout, re.M), [f"{shown} (variant {name})"],
+              f"{said}: the summary's variant") or note(result.stdout + result.stderr)
+        ok(re.search(r": \d+ kernels, .*, arena (at most )?[\d.]+ \S+$", result.stdout, re.M), f"{said}: its own arena")
+        ok(f"\n  not shown: {other}; --at DIM=SIZE,… chooses\n" in result.stdout, f"{said}: {other} is not shown")
+        ok(f"<b>{name}</b> at {shown}" in (folder / "special.html").read_text("utf-8"), f"{said}: the page's variant")
+    result = models.tool(folder, "explain", "encoder.c", *isa, "--specialize", "batch=2,4", "--summary", "--html",
+                         "special.html", "--at", "length=7")
+    equal(re.findall(r"^encoder at (.*?): ", result.stdout, re.M),
+          ["batch=2, length=7 (variant batch2)", "batch=4, length=7 (variant batch4)"], "all that were asked for")
+    two = Page((folder / "special.html").read_text(encoding="utf-8"))
+    equal((two.wrong, len(two.ids)), ([], len(set(two.ids))), "a page of two variants: every id is one")
+    equal(sorted(set(two.links) - set(two.ids)), [], "and every link leads somewhere")
     result = models.tool(folder, "explain", "encoder.c", *isa, "--html", "page.html", "--at", "size=3")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "--at of a dim that is not there")
 

@@ -18,7 +18,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="Example: tensor-compile explain model.c --isa avx2 --at batch=8")
     arguments.add_model(parser)
     parser.add_argument("--at", "--dims", type=arguments.bindings, default={}, metavar="DIM=SIZE,…",
-                        help="sizes at which the generic variant's bytes are counted (default: the lower ends)")
+                        help="sizes at which the generic variant's bytes are counted (default: the lower ends); "
+                             "--summary and --html show the variants that serve them (default: those of --specialize)")
     parser.add_argument("--summary", action="store_true",
                         help="a screen: shares of time, memory, largest tensors, what was not fused, code and weights "
                              "by scope")

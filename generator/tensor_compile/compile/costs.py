@@ -65,6 +65,22 @@ def serving(function: FunctionPlan, sizes: Mapping[str, int]) -> Variant:
     return next(v for v in function.variants if all(sizes.get(name) == size for name, size in v.when.items()))
 
 
+def chosen(function: FunctionPlan, at: Mapping[str, int]) -> list[tuple[Variant, dict[str, int]]]:
+    """What a summary shows, each at sizes of all dims: the specialized variants for calls of the sizes `at`; where
+    there are none, the generic one, other dims at their lower ends."""
+    least = {d.sym.name: at.get(d.sym.name, d.sym.lo) for d in function.dims}
+    special = [v for v in function.variants if v.when and all(at.get(k, n) == n for k, n in v.when.items())]
+    return [(v, {**least, **v.when}) for v in special] or [(function.variants[-1], least)]
+
+
+def headed(function: FunctionPlan, variant: Variant) -> str:
+    """The variant's name and, where there are others, the sizes of calls that run it."""
+    sizes = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
+    if not sizes and variant is function.variants[-1] and len(function.variants) > 1:
+        sizes = "all other sizes"
+    return f"{variant.name} ({sizes})" if sizes else variant.name
+
+
 def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> list[Cost]:
     """By step. sizes: of every dim of the function."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}

@@ -15,7 +15,7 @@ from ..loops.loop_ir import ContractionKernel, FunctionPlan, GroupedContractionK
 from . import budget, costs
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
-from .summary import amount, refusals, shares, sizes_at, stored
+from .summary import amount, refusals, shares, stored
 
 AROUND = 3  # lines of the model before and behind a kernel's
 MOST_TEXT = 40_000  # characters of a kernel's source
@@ -25,13 +25,13 @@ SCRIPT = Path(__file__).with_name("page.js").read_text(encoding="utf-8")
 
 
 def text(made: Made, shown: str, model: Path, at: Mapping[str, int]) -> str:
-    """at: sizes of dims; of others the lower ends are taken."""
+    """at: sizes of dims, which decide what variants are shown (costs.chosen)."""
     plan = made.compiled.plan
     lines = Lines(model.parent)
-    parts = [_head(made, shown)]
-    for number, function in enumerate(plan.functions):
-        sizes = sizes_at(function, at)
-        parts.append(_function(made, function, costs.serving(function, sizes), sizes, f"f{number}", lines))
+    sections = [(f, variant, sizes) for f in plan.functions for variant, sizes in costs.chosen(f, at)]
+    parts = [_head(made, shown, [(f, v) for f, v, _ in sections])]
+    for number, (function, variant, sizes) in enumerate(sections):
+        parts.append(_function(made, function, variant, sizes, f"f{number}", lines))
     return (
         '<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport"'
         f' content="width=device-width, initial-scale=1"><title>{escape(plan.model)}: tensor-compile'
@@ -67,7 +67,8 @@ class Lines:
         )
 
 
-def _head(made: Made, shown: str) -> str:
+def _head(made: Made, shown: str, sections: list[tuple[FunctionPlan, Variant]]) -> str:
+    """sections: what each shows."""
     plan, bill = made.compiled.plan, budget.bill(made)
     facts = [
         ("code", amount(bill.code)),
@@ -77,7 +78,8 @@ def _head(made: Made, shown: str) -> str:
         ("state", amount(plan.state_bytes)),
     ]
     symbols = entry_symbols(plan)
-    nav = "".join(f'<a href="#f{i}">{escape(symbols[f.name])}</a>' for i, f in enumerate(plan.functions))
+    nav = "".join(f'<a href="#f{i}">{escape(symbols[f.name] + (f" {v.name}" if v.when else ""))}</a>'
+                  for i, (f, v) in enumerate(sections))
     return (
         f"<header><h1>{escape(plan.model)}</h1><p class=soft>{escape(shown)} for {escape(made.target.name)} "
         f"({', '.join(made.target.isas)}), {escape(made.compiler.banner)}</p>"
@@ -95,7 +97,7 @@ def _function(
     part = shares(rows, limits)
     kernels = [step.kernel for step in leaves(variant.program.steps) if isinstance(step, Step)]
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
-    others = ", ".join(v.name for v in function.variants if v is not variant)
+    others = ", ".join(costs.headed(function, v) for v in function.variants if v is not variant)
     return "".join(
         [
             f'<section id="{key}"><h2>{escape(entry_symbols(made.compiled.plan)[function.name])}</h2>',

@@ -15,7 +15,7 @@ from ..loops.traffic import traffic
 from ..symbolic import Expr, Sym
 from ..target import Target
 from . import budget
-from .costs import walk_steps
+from .costs import headed, walk_steps
 from .assemble import Made, entry_symbols
 
 
@@ -93,8 +93,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         grid = [_grid(step.kernel, function.is_plain(variant), at_zero, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
                      str(moved.written), code, *grid, str(step.kernel.loc or "")))
-    guard = " and ".join(f"{name} == {size}" for name, size in variant.when.items())
-    head = [f"  variant {variant.name}{f' ({guard})' if guard else ''}: {_count(len(program.kernel_steps), 'kernel')}, "
+    head = [f"  variant {headed(function, variant)}: {_count(len(program.kernel_steps), 'kernel')}, "
             f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
                                  *(["blocks x threads"] if device else []), "from"), rows),

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Iterator, Mapping
 
+from ..emit.memory import memory
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import (
     ExternKernel,
@@ -27,7 +28,7 @@ SMALL = {"speed": "30 to 60 %", "balanced": "30 to 75 %"}   # what --optimize si
 
 
 def text(made: Made, options: Options, at: Mapping[str, int]) -> str:
-    """at: sizes of dims; of others the lower ends are taken."""
+    """at: sizes of dims, which decide what variants are shown (costs.chosen)."""
     plan, target = made.compiled.plan, made.target
     bill = budget.bill(made)
     state = f", state {amount(plan.state_bytes)}" if plan.state_bytes else ""
@@ -37,9 +38,12 @@ def text(made: Made, options: Options, at: Mapping[str, int]) -> str:
         *_code(made, bill, options.optimize),
     ]
     for function in plan.functions:
-        sizes = sizes_at(function, at)
-        variant = costs.serving(function, sizes)
-        lines += ["", *_function(made, function, variant, sizes)]
+        shown = costs.chosen(function, at)
+        for variant, sizes in shown:
+            lines += ["", *_function(made, function, variant, sizes)]
+        others = [costs.headed(function, v) for v in function.variants if all(v is not s for s, _ in shown)]
+        if others:
+            lines.append(f"  not shown: {', '.join(others)}; --at DIM=SIZE,… chooses")
     lines += ["", "by scope:        code     weights", *_scopes(made, bill)]
     return "\n".join(lines) + "\n"
 
@@ -115,14 +119,17 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
     rows = costs.of_variant(made, function, variant, sizes)
     limits = costs.ceilings(made.target, made.target.isas[-1], 1)
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    name = entry_symbols(made.compiled.plan)[function.name]
+    arena = memory(variant.program, made.target.apart).bound(made.target.threads, f"the arena of {name}")
     lines = [
-        f"{entry_symbols(made.compiled.plan)[function.name]}{f' at {at}' if at else ''} ({variant.name}): {len(rows)}"
+        f"{name}{f' at {at} (variant {variant.name})' if at else ''}: {len(rows)}"
         f" kernels, {sum(c.operations for c in rows) / 1e6:.3g} M operations, {amount(sum(c.bytes for c in rows))}"
         " moved"
     ]
     least = sum(limits.seconds(c) for c in rows)
     if least and not any(c.integers for c in rows):    # ceilings are those of floats
         lines[0] += f", at least {least * 1e6:.3g} us on one core"
+    lines[0] += f", arena {'at most ' if variant.program.dims else ''}{amount(arena)}"
     order = sorted(zip(shares(rows, limits), rows), key=lambda r: -r[0])
     lines += [f"  {100 * share:5.1f} %  {c.name}" + (f"  ({c.place})" if c.place else "") for share, c in order[:SHOWN]]
     if len(order) > SHOWN:
