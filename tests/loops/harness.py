@@ -13,9 +13,11 @@ from oracle import programs
 from oracle.graph import Run, Tensor, indices
 from oracle.scalars import rounded
 from tensor_compile import target as targets
+from tensor_compile.compile import costs
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
+from tensor_compile.loops.loop_ir import Step
 
 TARGET = targets.load(targets.find("x86_64"))
 TINY = replace(TARGET, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
@@ -104,7 +106,8 @@ def compare(module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bo
 
 def compare_ways(ways: tuple[bool, ...], module, name: str, sizes: dict[str, int], seed: int = 0, extreme: bool = False,
                  fused: bool = True, below: int = 5, target: targets.Target = TARGET, form=lambda joined: joined):
-    """(difference or "" of each way, program, bytes that each kernel moved). ways: whether threads run backwards."""
+    """(difference or "" of each way, program, bytes that each kernel moved the first way). ways: whether threads run
+    backwards."""
     rng = random.Random(seed)
     function, program = program_of(module, name, fused, target=target, form=form)
     dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
@@ -114,8 +117,8 @@ def compare_ways(ways: tuple[bool, ...], module, name: str, sizes: dict[str, int
     weights = {n: random_tensor(rng, w.type.dtype, concrete(w.type), False, below) for n, w in module.weights.items()}
     states = {n: random_tensor(rng, s.type.dtype, concrete(s.type), extreme, below) for n, s in module.states.items()}
     got = [{n: list(t.data) for n, t in (inputs | weights | states).items()} for _ in ways]
-    for values, backwards in zip(got, ways, strict=True):   # before the evaluation: it has no checks of indices
-        counts = programs.run(program, dims, values, backwards)
+    # before the evaluation: it has no checks of indices
+    counts, *_ = [programs.run(program, dims, values, backwards) for values, backwards in zip(got, ways, strict=True)]
     run = Run(inline(module), dims, weights, states)
     wanted = run.results(function, list(inputs.values()), "")
     after = states | run.assigned
@@ -132,3 +135,10 @@ def _difference(name: str, want: Tensor, got: list) -> str:
         if b is None or bits(a) != bits(b):
             return f"{name}[{i}] of {want.shape}: want {a}, got {b}"
     return ""
+
+
+def moved_in_calls(module, program, sizes: dict[str, int]) -> list[tuple[int, int]]:
+    """Bytes that each kernel reads and writes in a call, as `explain` has them."""
+    dims = {d.sym: sizes[n] for n, d in module.dims.items() if n in sizes}
+    steps = [(item.kernel, runs) for _, runs, item in costs.walk_steps(program.steps, dims) if isinstance(item, Step)]
+    return [(t.read, t.written) for t in (costs.moved(kernel, runs, dims) for kernel, runs in steps)]

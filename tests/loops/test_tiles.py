@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tile regions: what runs in them gives the bits of the direct evaluation, and what the verifier says of mistakes."""
-from harness import TARGET, TINY, compare, compare_ways, module_of, sample
+from harness import TARGET, TINY, compare, compare_ways, module_of, moved_in_calls, sample
 from tap import done, equal, ok, raises
 from tensor_compile import target as targets
 from tensor_compile.graph.errors import ParseError
@@ -61,10 +61,11 @@ def attention(heads: int, shared: int, rows: str, keys: str, features: int, out:
 
 def check(name: str, module, sizes: dict[str, int], count: int = 1, **options):
     """The program in tiles, once it gave the right results forwards and backwards."""
-    differences, program, _ = compare_ways((False, True), module, "f", sizes, target=TINY, **options)
+    differences, program, counts = compare_ways((False, True), module, "f", sizes, target=TINY, **options)
     for difference, way in zip(differences, ("", ", backwards"), strict=True):
         equal(difference, "", f"{name}, {sizes}{way}")
     found = [r for r in regions(program.steps) if isinstance(r, Tiles)]
+    equal(moved_in_calls(module, program, sizes), counts, f"{name}, {sizes}: bytes of a call")
     equal(len(found), count, f"{name}: regions")
     equal(print_unit(parse_unit(print_unit(program), name)), print_unit(program), f"{name}: read as it was printed")
     return found[0] if found else None

@@ -196,13 +196,14 @@ class _Compiler:
 def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool = False) -> list[tuple[int, int]]:
     """Runs the program. values: inputs, packed and state as flat lists in memory order; outputs are added.
 
-    Returns the bytes that each kernel read (what it wrote itself apart) and wrote, every element counted once.
+    Returns the bytes that each kernel read (what it wrote itself apart) and wrote, every element counted once, of all
+    its runs together. What tiles hand on is in a thread's cache and does not count.
     """
     memory = _Memory(program, dims, values)
     for b in program.buffers.values():
         if b.kind == "output":
             values[b.name] = [None] * memory.sizes[b.name]
-    counts: list[tuple[int, int]] = []
+    counts = {id(step): (0, 0) for step in program.kernel_steps}
 
     def decide(region) -> bool:
         return memory.load(region.condition, 0)
@@ -234,7 +235,8 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
                     before = at
                     items(item.body)
             else:
-                counts.append(_kernel(memory, item.kernel, backwards))
+                (read, written), more = counts[id(item)], _kernel(memory, item.kernel, backwards)
+                counts[id(item)] = read + more[0], written + more[1]
 
     windows = {}
 
@@ -257,7 +259,7 @@ def run(program, dims: dict[Sym, int], values: dict[str, list], backwards: bool 
             memory.swap(a, b)
 
     items(program.steps)
-    return counts
+    return list(counts.values())
 
 
 def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
@@ -281,5 +283,7 @@ def _kernel(memory: _Memory, k, backwards: bool) -> tuple[int, int]:
         allowed = {b.name for b in k.params}
         used = {n for n, _ in memory.read | memory.written}
         assert used <= allowed, f"{k.label} uses {used - allowed} beyond its parameters"
-    size = lambda found: sum(DTYPES[memory.program.buffers[n].dtype].bytes for n, _ in found)
+    buffers = memory.program.buffers
+    apart = ("scratch", "tile")
+    size = lambda found: sum(DTYPES[buffers[n].dtype].bytes for n, _ in found if buffers[n].kind not in apart)
     return size(memory.read), size(memory.written)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `explain` prints, against a run of the same programs that counts every element that a kernel touches."""
+import os
 import random
 import re
 import struct
@@ -10,11 +11,12 @@ import models
 from oracle import programs
 from oracle.scalars import rounded
 from tap import done, equal, note, ok
+from tensor_compile import target as targets
 from tensor_compile.compile import assemble, budget, by_layer, report
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
-from tensor_compile.loops.loop_ir import CheckKernel
+from tensor_compile.loops.loop_ir import CheckKernel, Tiles, regions
 
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
@@ -66,6 +68,16 @@ def held(program) -> list[int]:
     return found
 
 
+def no_cache(folder: Path) -> str:
+    """A target file of this machine, but with hardly a cache and a team of one: what can be is a region of tiles."""
+    path = folder / "tiny.toml"
+    text = targets.find(os.uname().machine).read_text(encoding="utf-8")
+    for name, size in (("l2", 64), ("threads", 1)):
+        text = re.sub(rf"^{name} = \d+", f"{name} = {size}", text, flags=re.MULTILINE)
+    path.write_text(text, encoding="utf-8")
+    return str(path)
+
+
 def bills(made: assemble.Made, name: str) -> None:
     """What a build says that exceeds its budgets."""
     for function in made.compiled.plan.functions:
@@ -94,28 +106,33 @@ def bills(made: assemble.Made, name: str) -> None:
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
-    for make, sizes, special in ((models.digits, {"batch": 2}, (("batch", (1,)),)), (models.mlp, {"batch": 3}, ()),
-                                 (models.encoder, {"batch": 2, "length": 5}, ()),
-                                 (models.decoder, {"length": 4, "past": 3}, ())):
+    for make, sizes, special, target in (
+            (models.digits, {"batch": 2}, (("batch", (1,)),), ""), (models.mlp, {"batch": 3}, (), ""),
+            (models.encoder, {"batch": 2, "length": 5}, (), no_cache(folder)),
+            (models.encoder, {"batch": 2, "length": 5}, (), ""), (models.decoder, {"length": 4, "past": 3}, (), "")):
         model = make(folder)
         options = Options(str(model), model.name, str(folder / "m.o"), str(folder / "m.h"), models.cache(folder),
-                          isas=("x86_64",) if models.X86 else (), specialize=special, jobs=2, with_reference=True)
+                          target_file=target, isas=("x86_64",) if models.X86 else (), specialize=special, jobs=2,
+                          with_reference=True)
         with Progress() as progress:
             made = assemble.run(options, progress)
         text = report.text(made, model.name, sizes)
         printed, symbols = rows(text), assemble.entry_symbols(made.compiled.plan)
         for function in made.compiled.plan.functions:
             for variant in function.built:
-                name = f"{model.stem}: {function.name} {variant.name}"
+                name = f"{model.stem}: {function.name} {variant.name}{', in tiles' if target else ''}"
                 dims = {d.sym: variant.when.get(d.sym.name, sizes[d.sym.name]) for d in function.dims}
                 program = variant.program
                 counts = programs.run(program, dims, elements(made, program, dims, random.Random(1)))
                 got = printed[symbols[function.name], variant.name]
-                equal([label for label, _, _ in got], [step.kernel.label for step in program.steps], f"{name}: kernels")
+                equal([label for label, _, _ in got], [step.kernel.label for step in program.kernel_steps],
+                      f"{name}: kernels")
+                tiled = any(isinstance(r, Tiles) for r in regions(program.steps))
+                equal(tiled, bool(target) and variant.name == "generic", f"{name}: whether it has regions")
                 equal([w for _, _, w in got], [w for _, w in counts], f"{name}: bytes written")
                 # a word may be looked up twice, which is counted twice
                 exact = [all(not b.shape or b.dtype == "f32" for b in step.kernel.params if b.kind == "input")
-                         or isinstance(step.kernel, CheckKernel) for step in program.steps]
+                         or isinstance(step.kernel, CheckKernel) for step in program.kernel_steps]
                 if not ok(all(r == c if e else r >= c for (_, r, _), (c, _), e in zip(got, counts, exact, strict=True)),
                           f"{name}: bytes read"):
                     note([(label, r, c) for (label, r, _), (c, _) in zip(got, counts, strict=True) if r != c])

@@ -12,9 +12,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "explain", help="describe what is built from a model", allow_abbrev=False,
         description="Prints, for every function and variant: the kernels in order with the bytes that each reads and "
-                    "writes (every element once a kernel; `|`: the threads wait for each other before it), what was "
-                    "fused and what was not, and why; where tensors lie in the arena; guards; and the sizes of code, "
-                    "weights, arena and stack. Everything is read from the emitted program.",
+                    "writes in a call (every element once a kernel, in tiles once a tile; `|`: the threads wait for "
+                    "each other before it), what was fused and what was not, and why; where tensors lie in the arena; "
+                    "guards; and the sizes of code, weights, arena and stack. Everything is read from the emitted "
+                    "program.",
         epilog="Example: tensor-compile explain model.c --isa avx2 --at batch=8")
     arguments.add_model(parser)
     parser.add_argument("--at", "--dims", type=arguments.bindings, default={}, metavar="DIM=SIZE,…",

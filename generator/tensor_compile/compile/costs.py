@@ -3,13 +3,14 @@
 in the model that it comes from."""
 from __future__ import annotations
 
-from typing import Iterator, Mapping
+from typing import Iterator, Mapping, Sequence
 
 from ..emit.work import in_integers, kernel_work
 from ..instruction_sets import instruction_set
-from ..loops.loop_ir import Element, FunctionPlan, Loop, Step, Tiles, Variant, bodies
-from ..loops.scalars import extent, first
-from ..loops.traffic import traffic
+from ..loops.loop_ir import Branch, Element, FunctionPlan, Kernel, Region, Step, Tiles, Variant, bodies
+from ..loops.scalars import extent
+from ..loops.tile_axes import Axis
+from ..loops.traffic import Traffic, traffic
 from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
@@ -45,19 +46,71 @@ class Cost:
         return self.read + self.written
 
 
-def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0, iterations: int = 1
-               ) -> Iterator[tuple[int, int, Element]]:
-    """(depth, how often it runs, element) of everything that runs, in order; of a while one iteration, of a branch both
-    sides."""
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """Runs of a call that have the same sizes: how many, and what the symbols of the regions around stand for."""
+
+    count: int
+    at: Mapping[Sym, int]
+
+
+def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
+               runs: Sequence[Runs] = (Runs(1, {}),)) -> Iterator[tuple[int, Sequence[Runs], Element]]:
+    """(depth, its runs in a call, element) of everything that runs, in order; of a while one iteration, of a branch
+    both sides."""
     for item in items:
-        yield depth, iterations, item
+        yield depth, runs, item
         if not isinstance(item, Step):
-            counted = isinstance(item, Loop) and item.iteration is not None
-            often = iterations * (extent(item.iteration).evaluate(sizes) if counted else 1)
-            for axis in item.axes if isinstance(item, Tiles) else ():
-                often *= axis.blocks.evaluate(sizes)
+            inner = [Runs(r.count * more.count, {**r.at, **more.at})
+                     for r in runs for more in _within(item, {**sizes, **r.at})]
             for body in bodies(item):
-                yield from walk_steps(body, sizes, depth + 1, often)
+                yield from walk_steps(body, sizes, depth + 1, inner)
+
+
+def _within(region: Region, sizes: Mapping[Sym, int]) -> list[Runs]:
+    """The runs of what a region holds, in one run of the region."""
+    if isinstance(region, Tiles):
+        return _tiles(region, sizes)
+    if isinstance(region, Branch) or region.iteration is None:
+        return [Runs(1, {})]
+    return [Runs(extent(region.iteration).evaluate(sizes), {region.iteration: 0})]
+
+
+def _tiles(region: Tiles, sizes: Mapping[Sym, int]) -> list[Runs]:
+    """Tiles of one thread."""
+    found = [Runs(1, {})]
+    for axis in region.axes:
+        blocks = _blocks(axis, sizes, axis is region.axes[-1] and (region.growing or bool(region.windows)))
+        found = [Runs(r.count * block.count, {**r.at, **block.at}) for r in found for block in blocks]
+    below = {w: 0 for w in region.windows}     # the first row that no tile before has computed
+    for number, r in enumerate(found):
+        if r.at[region.axes[-1].start] == 0:
+            below = {w: 0 for w in region.windows}
+        rows: dict[Sym, int] = {}
+        for w in region.windows:
+            first, end, size = (e.evaluate({**sizes, **r.at}) for e in (w.first, w.end, w.size))
+            begin = max(first, below[w])
+            rows |= {w.begin: begin, w.at: begin - first, w.count: max(0, min(end, size) - begin)}
+            below[w] = max(begin, min(end, size))
+        found[number] = Runs(r.count, {**r.at, **rows})
+    return found
+
+
+def _blocks(axis: Axis, sizes: Mapping[Sym, int], each: bool) -> list[Runs]:
+    """The blocks of an axis. All are alike but for the last one; each: none is, as later ones have more work, or begin
+    with rows that the one before computed."""
+    count, size = axis.blocks.evaluate(sizes), axis.size.evaluate(sizes)
+    often = {i: 1 for i in range(count)} if each or count < 2 else {0: count - 1, count - 1: 1}
+    at = {i: {axis.start: i * axis.block} for i in often}
+    if axis.count is not None:
+        at = {i: {**start, axis.count: min(axis.block, size - i * axis.block)} for i, start in at.items()}
+    return [Runs(often[i], at[i]) for i in often]
+
+
+def moved(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> Traffic:
+    """Bytes that a call's runs of a kernel read and write."""
+    found = [(r.count, traffic(kernel, {**sizes, **r.at})) for r in runs]
+    return Traffic(sum(count * t.read for count, t in found), sum(count * t.written for count, t in found))
 
 
 def serving(function: FunctionPlan, sizes: Mapping[str, int]) -> Variant:
@@ -85,22 +138,27 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
     """By step. sizes: of every dim of the function."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
     found: list[Cost] = []
-    usual = variant.program.usual
     for depth, runs, item in walk_steps(variant.program.steps, values):
         if not isinstance(item, Step):
             continue
         kernel = item.kernel
-        at = {**values, **{s: first(s) for s in kernel.dims if s.is_iteration}, **usual}
-        moved = traffic(kernel, at)
+        bytes_of = moved(kernel, runs, values)
         symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
-        operations = kernel_work(kernel, usual)
-        work = operations.evaluate({**at, **{s: values.get(s, s.lo) for s in operations.symbols()}})
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
-                          item.barrier and bool(found), depth, runs, runs * work, runs * moved.read,
-                          runs * moved.written,
+                          item.barrier and bool(found), depth, sum(r.count for r in runs),
+                          _operations(kernel, runs, values), bytes_of.read, bytes_of.written,
                           symbols, tuple(map(made.code, symbols)), in_integers(kernel)))
     return found
+
+
+def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> int:
+    """Scalar operations of a call's runs of a kernel."""
+    total = 0
+    for r in runs:
+        work, at = kernel_work(kernel, r.at), {**sizes, **r.at}
+        total += r.count * work.evaluate({**at, **{s: at.get(s, s.lo) for s in work.symbols()}})
+    return total
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,12 +10,11 @@ from ..loops import plan as planning, schedule_cuda
 from ..loops.library_products import LibraryAlgorithm, shown
 from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Program, \
     Region, Step, Tiles, Variant
-from ..loops.scalars import extent, first
-from ..loops.traffic import traffic
+from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
 from . import budget
-from .costs import headed, walk_steps
+from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 
 
@@ -77,22 +76,21 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
                              variant.when}
     rows, total = [], 0
     number = 0
-    device, usual = made.target.apart, program.usual
-    for depth, iterations, item in walk_steps(program.steps, sizes):
+    device = made.target.apart
+    for depth, runs, item in walk_steps(program.steps, sizes):
         if not isinstance(item, Step):
             rows.append((f" {'|' if item.barrier else ' '}", "  " * depth + _region(item, sizes),
                          *[""] * (5 if device else 4)))
             continue
         i, number = number, number + 1
         step = item
-        at_zero = {**sizes, **{s: first(s) for s in item.kernel.dims if s.is_iteration}, **usual}
-        moved = traffic(step.kernel, at_zero)
-        total += iterations * (moved.read + moved.written)
+        bytes_of = moved(step.kernel, runs, sizes)
+        total += bytes_of.read + bytes_of.written
         symbols = [made.sources.symbol(step.kernel, isa, function.is_plain(variant)) for isa in made.target.isas]
         code = "/".join(str(made.code(symbol)) for symbol in (dict.fromkeys(symbols) if device else symbols))
-        grid = [_grid(step.kernel, function.is_plain(variant), at_zero, made.target)] if device else []
-        rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(moved.read),
-                     str(moved.written), code, *grid, str(step.kernel.loc or "")))
+        grid = [_grid(step.kernel, function.is_plain(variant), {**sizes, **runs[0].at}, made.target)] if device else []
+        rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(bytes_of.read),
+                     str(bytes_of.written), code, *grid, str(step.kernel.loc or "")))
     head = [f"  variant {headed(function, variant)}: {_count(len(program.kernel_steps), 'kernel')}, "
             f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",

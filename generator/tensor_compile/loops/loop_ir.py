@@ -532,11 +532,6 @@ class Program:
         """Every kernel's step in the order of the text: a loop's test before its body, both sides of a branch."""
         return list(leaves(self.steps))
 
-    @property
-    def usual(self) -> dict[Sym, int]:
-        """Of all regions with windows."""
-        return {s: n for r in regions(self.steps) if isinstance(r, Tiles) for s, n in r.usual.items()}
-
 
 @dataclass(slots=True)
 class Variant:

@@ -62,12 +62,6 @@ def extent(s: Sym) -> Expr:
     return last(s) + 1
 
 
-def first(s: Sym) -> int:
-    """What a symbol of a loop or of tiles stands for in the first iteration or tile: 0, of a block's size the
-    largest."""
-    return last(s).evaluate({}) if s.lo else 0
-
-
 def empty(variables: Iterable[Sym]) -> bool:
     """They are known to have no point."""
     return any(extent(s).is_const and extent(s).value <= 0 for s in variables)

@@ -14,7 +14,7 @@ from typing import Any, Mapping
 from ..graph.dtypes import DTYPES
 from ..records import dataclass
 from ..symbolic import Expr, Sym, sym
-from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel
+from .loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, LoopNestKernel
 from .scalar_ir import Buffer, Load
 from .scalars import extent, walk
 
@@ -36,6 +36,8 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
         size = [sum(b.elements.evaluate(dims) * DTYPES[b.dtype].bytes for b in side)
                 for side in (kernel.reads, kernel.writes)]
         return Traffic(*size)
+    if any(extent(s).evaluate(dims) <= 0 for s in _rows(kernel)):
+        return Traffic(0, 0)
     written = {(s.buffer, s.index): (s.dynamic, ()) for s in kernel.stores}
     own = {s.buffer for s in kernel.stores}  # rows that are stored and read again stay in the cache
     read: dict[tuple[Any, ...], tuple[Any, ...]] = {}
@@ -46,6 +48,14 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
             valid = read.get((x.buffer, x.index), ((), x.valid))[1]
             read[x.buffer, x.index] = x.dynamic, valid if valid == x.valid else ()
     return Traffic(_total(read, buffers, dims), _total(written, buffers, dims))
+
+
+def _rows(kernel: Kernel) -> tuple[Sym, ...]:
+    """Variables without whose points the kernel touches nothing."""
+    if isinstance(kernel, GroupedContractionKernel):
+        kernel = kernel.contractions[0]
+    return kernel.batch + kernel.m if isinstance(kernel, ContractionKernel) else \
+        kernel.rows if isinstance(kernel, LoopNestKernel) else ()
 
 
 def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
