@@ -72,6 +72,7 @@ loop_nest "exp" rows (i0:n) grain 1 {
 arena size=0
 slot 4*n
 place "y" slot=0
+apart "a" "b" of "x" "y"
 refusal "a" "b"
 '''
 parse_unit(GOOD, "good")
@@ -107,9 +108,10 @@ for old, new, line, message in (
         ('exp f32 (load f32 ("x"[i0,i1]))', "f32 0x123456789", 9, "0x123456789 does not fit f32"),
         ('"y"[i0,i1] = %0', '"y"[i0,i1] = $', 9, "unexpected character '$'"),
         ("  }\n}\n", "  }\n", 11, "expected 'phase', not arena"),
-        ("  }\n}\narena size=0\nslot 4*n\nplace \"y\" slot=0\nrefusal \"a\" \"b\"\n", "", 9, "a phase is not closed"),
+        (GOOD[GOOD.index("  }\n}\narena"):], "", 9, "a phase is not closed"),
         ("slot 4*n", "slot 4*n above [3]", 13, "a slot lies above earlier ones only"),
-        ("slot=0", "slot=1", 15, '"y" is in slot 1, which is not declared'),
+        ('"b" of "x"', '"b" "x"', 15, "expected 'of'"),
+        ("slot=0", "slot=1", 16, '"y" is in slot 1, which is not declared'),
         ("arena size=0", "barrier\nbarrier", 13, "two barriers with no kernel between"),
         ("arena size=0", "barrier", 12, "a barrier without a kernel behind it")):
     assert old in GOOD, old

@@ -5,7 +5,7 @@ from dataclasses import replace
 from harness import module_of, program_of
 from tap import done, equal
 from tensor_compile.graph.widen import widen
-from tensor_compile.loops.loop_ir import ContractionKernel
+from tensor_compile.loops.loop_ir import Apart, ContractionKernel
 from tensor_compile.loops.printer import print_kernel
 
 LOC = 'loc("m.c":1)'
@@ -104,7 +104,7 @@ loop_nest "reduce_sqrt" rows () grain 7 {
   }
 }
 ''', "a reduction of columns runs along the kept dim, its consumer with it")
-equal(program.refusals, [("reduce into exp", "it reads other points than the kernel computes")],
+equal(program.apart, [Apart("reduce_sqrt into exp", "it reads other points than the kernel computes", ("y", "%1"))],
       "and says why not more")
 equal((program.arena.size, program.arena.lower_bound), (2048, 2048), "the arena is no larger than what lives")
 done()

@@ -37,6 +37,12 @@ def rows(text: str) -> dict[tuple[str, str], list[tuple[str, int, int]]]:
     return found
 
 
+def part(text: str, function: str, variant: str) -> list[str]:
+    """The lines of a variant."""
+    found = text.partition(f"\nfunction {function}\n")[2].partition("\nfunction ")[0]
+    return found.partition(f"\n  variant {variant}")[2].partition("\n  variant ")[0].splitlines()
+
+
 def elements(made: assemble.Made, program, dims: dict, draw: random.Random) -> dict[str, list]:
     """Inputs and state at random, packed constants as they are in the object."""
     blob, values = made.weights.read_bytes(), {}
@@ -136,6 +142,13 @@ with tempfile.TemporaryDirectory() as place:
                 if not ok(all(r == c if e else r >= c for (_, r, _), (c, _), e in zip(got, counts, exact, strict=True)),
                           f"{name}: bytes read"):
                     note([(label, r, c) for (label, r, _), (c, _) in zip(got, counts, strict=True) if r != c])
+                said = [line for line in part(text, symbols[function.name], variant.name) if "fused: " in line]
+                equal(len(said), len(set(said)), f"{name}: each decision of fusion is one line") or note(said)
+                if model.stem == "encoder":
+                    equal([any(re.match(what, line.strip()) for line in said) for what in (
+                        r"fused: scaled_dot_product_attention\+softmax\S* runs in tiles",
+                        "not fused: softmax into scaled_dot_product_attention: a reduction is no epilogue")],
+                        [tiled, not tiled and variant.name != "reference"], f"{name}: attention runs in tiles or apart")
                 total = sum(r + w for _, r, w in got)
                 ok(re.search(rf"variant {variant.name}.*: {len(got)} kernels?, {total} bytes moved", text),
                    f"{name}: {len(got)} kernels, {total} bytes")

@@ -12,7 +12,7 @@ from typing import Mapping
 from ..emit.memory import memory, round64
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Step, Variant, leaves
-from . import budget, costs
+from . import budget, costs, fusion_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .summary import amount, refusals, shares, stored
@@ -320,7 +320,7 @@ def _memory(made: Made, variant: Variant, sizes: Mapping[str, int], rows: list[C
 
 
 def _fusion(variant: Variant, rows: list[Cost]) -> str:
-    joined = "".join(f"<li>{escape(line)}</li>" for line in dict.fromkeys(variant.program.fusions))
+    joined = "".join(f"<li>{escape(line)}</li>" for line in fusion_lines.fused(variant.program))
     apart = _table(
         "Kept apart, what moves most first",
         ["what", "why"],
@@ -328,7 +328,7 @@ def _fusion(variant: Variant, rows: list[Cost]) -> str:
     )
     return (
         "<h3>Fusion</h3><p class=soft>Operations that run in one kernel hand values on in registers; those that stay"
-        f" apart write them to memory.</p><details><summary>{len(set(variant.program.fusions))} operations were"
+        f" apart write them to memory.</p><details><summary>{len(variant.program.fusions)} operations were"
         f" joined</summary><ul>{joined}</ul></details>{apart}"
     )
 

@@ -13,7 +13,7 @@ from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, GroupedCont
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
-from . import budget
+from . import budget, fusion_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 
@@ -95,8 +95,9 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
             f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
                                  *(["blocks x threads"] if device else []), "from"), rows),
-            *(f"    fused: {line}" for line in program.fusions),
-            *(f"    not fused: {what}: {why}" for what, why in program.refusals), *_orders(made, function, variant),
+            *(f"    fused: {line}" for line in fusion_lines.fused(program)),
+            *(f"    not fused: {what}: {why}{fusion_lines.times(n)}"
+              for (what, why), n in fusion_lines.apart(program).items()), *_orders(made, function, variant),
             *_splits(program),
             *_memory(made, program, sizes)]
 

@@ -16,7 +16,7 @@ from ..loops.loop_ir import (
     Variant,
 )
 from ..symbolic import Sym
-from . import budget, costs
+from . import budget, costs, fusion_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .options import Options
@@ -108,7 +108,7 @@ def _values(variant: Variant, sizes: Mapping[str, int]) -> dict[Sym, int]:
 def refusals(variant: Variant, rows: list[Cost]) -> list[tuple[int, str, str]]:
     """Bytes of the kernels that stayed apart, what, why; the most first."""
     found = []
-    for what, why in dict.fromkeys(variant.program.refusals):
+    for what, why in fusion_lines.apart(variant.program):
         names = what.replace(" into ", " with ").replace(" beside ", " with ").split(" with ")
         apart = [c for c in rows if any(n.split()[0] in c.label for n in names if n)]
         found.append((max((c.bytes for c in apart), default=0), what, why))

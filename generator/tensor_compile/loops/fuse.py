@@ -8,18 +8,20 @@ KernelBuilder writes the kernels.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
+from dataclasses import field, replace
+from typing import Mapping
 
 from ..records import dataclass
+from .accesses import written
 from .build_kernels import KernelBuilder
 from .dependences import dependences
 from .exchange import exchanged
 from .faults import waited_for
 from .fused import Fused
 from .grouped_contractions import group_contractions
-from .groups import Grouped, Notes, ordered
-from .joining import Apart, join
-from .loop_ir import Branch, Computation, Element, Loop
+from .groups import Group, Grouped, Notes, ordered
+from .joining import Apart as SaysApart, join
+from .loop_ir import Apart, Branch, Computation, Element, Loop
 from .lower import LoweredFunction
 from .repeat import repeat
 from .scalar_ir import Buffer, Load
@@ -27,25 +29,29 @@ from .uses import reading_items
 
 
 def fuse(lowered: LoweredFunction, separate: bool = False,
-         apart: Apart = lambda first, item, made, buffers: False) -> Fused:
+         apart: SaysApart = lambda first, item, made, buffers: False) -> Fused:
     """The kernels of a function. separate: one an item, nothing fused (what fusion is compared with); apart: as of
     join."""
-    low, notes, buffers = lowered, Notes(), dict(lowered.buffers)
-    kernels = _Lists(buffers, separate, reading_items(low.items), notes, apart).kernels(low.items, outermost=True)
-    return Fused(low.name, buffers, kernels, low.inputs, low.outputs, low.states, low.dims, notes.fusions,
-                 notes.refusals)
+    low, buffers = lowered, dict(lowered.buffers)
+    lists = _Lists(buffers, separate, reading_items(low.items), apart)
+    kernels = lists.kernels(low.items, outermost=True)
+    return Fused(low.name, buffers, kernels, low.inputs, low.outputs, low.states, low.dims, lists.fusions,
+                 lists.copies, lists.stayed)
 
 
 @dataclass(frozen=True, slots=True)
 class _Lists:
     """What the lists of a function share, whose kernels are each list's alone. readers: items that read a buffer, in
-    all of the function."""
+    all of the function. fusions, copies, stayed: what is recorded of all lists (fusions, refusals and apart of Fused).
+    """
 
     buffers: dict[str, Buffer]
     separate: bool
     readers: Counter[str]
-    notes: Notes
-    apart: Apart
+    apart: SaysApart
+    fusions: list[str] = field(default_factory=list)
+    copies: list[tuple[str, str]] = field(default_factory=list)
+    stayed: list[Apart] = field(default_factory=list)
 
     def kernels(self, items: list[Element], lasting: frozenset[str] = frozenset(),
                 outermost: bool = False) -> list[Element]:
@@ -55,15 +61,18 @@ class _Lists:
         uses = dependences(items, self.buffers, outside, lasting)
         if not self.separate:
             uses = repeat(uses)
-        grouped = join(uses, waited_for(uses.items) if outermost else set(), self.separate, self.notes,
-                       self.apart)
+        notes = Notes()
+        grouped = join(uses, waited_for(uses.items) if outermost else set(), self.separate, notes, self.apart)
         if not self.separate:
-            group_contractions(grouped, self.notes)
+            group_contractions(grouped, notes)
+        self.fusions.extend(notes.fusions)
         self.note_copies(grouped)
         builder = KernelBuilder(grouped, self.buffers)
-        kernels = [self.region(g.members[0].item, lasting) if g.kind == "region" else builder.build(g)
-                   for g in ordered(grouped.groups)]
-        return [k for k in kernels if k is not None]
+        groups = ordered(grouped.groups)
+        built = [self.region(g.members[0].item, lasting) if g.kind == "region" else builder.build(g) for g in groups]
+        kernels = {g: k for g, k in zip(groups, built, strict=True) if k is not None}
+        self.stayed.extend(stayed_apart(grouped, kernels, notes))
+        return list(kernels.values())
 
     def region(self, item: Loop | Branch, lasting: frozenset[str]) -> Loop | Branch:
         """The region with the kernels of its lists."""
@@ -78,4 +87,19 @@ class _Lists:
         for seq, item in enumerate(grouped.uses.items):
             if isinstance(item, Computation) and item.copy and isinstance(item.value, Load) \
                     and not grouped.made_in(item.value, grouped.group_of(seq)):
-                self.notes.refusals.append((f"{item.label} in place", item.copy))
+                self.copies.append((f"{item.label} in place", item.copy))
+
+
+def stayed_apart(grouped: Grouped, kernels: Mapping[Group, Element], notes: Notes) -> list[Apart]:
+    """One for every two kernels that were tried: the reason that was met first. What became one kernel in another way
+    is none."""
+    found: dict[frozenset[Group], Apart] = {}
+    for tried in notes.tried:
+        one, other = grouped.group_of(tried.one), grouped.group_of(tried.other)
+        pair = frozenset((one, other))
+        if len(pair) < 2 or pair in found or not all(g in kernels and written(kernels[g]) for g in pair):
+            continue
+        first, second = kernels[one], kernels[other]
+        found[pair] = Apart(f"{first.label} {tried.how} {second.label}", tried.why,
+                            (written(first)[0], written(second)[0]))
+    return list(found.values())

@@ -6,13 +6,14 @@ from dataclasses import field
 
 from ..records import dataclass
 from ..symbolic import Sym
-from .loop_ir import Element
+from .loop_ir import Apart, Element
 from .scalar_ir import Buffer
 
 
 @dataclass(slots=True)
 class Fused:
-    """Kernels in an order in which they may run; until `schedule` their loops are those of the items."""
+    """Kernels in an order in which they may run; until `schedule` their loops are those of the items. apart, refusals:
+    as of a Program."""
 
     name: str
     buffers: dict[str, Buffer]
@@ -23,3 +24,4 @@ class Fused:
     dims: tuple[Sym, ...]
     fusions: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
+    apart: list[Apart] = field(default_factory=list)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, Mapping
 
-from .groups import Group, Grouped, Notes, Refused, beside
+from .groups import Group, Grouped, Notes, Refused, Tried, beside
 from .loop_ir import Contraction
 from .scalar_ir import Buffer
 from .disjoint import apart
@@ -42,15 +42,14 @@ def group_contractions(grouped: Grouped, notes: Notes) -> None:
         host = hosts.setdefault(key, group)
         if host is group:
             continue
-        labels = group.members[0].item.label, host.members[0].item.label
         try:
             separable(grouped, host, group)
         except Refused as refused:
-            notes.refusals.append((" beside ".join(labels), str(refused)))
+            notes.tried.append(Tried(group.members[0].seq, host.members[0].seq, "beside", str(refused)))
             hosts[key] = group
             continue
         beside(host, group)
-        notes.fusions.append(" runs beside ".join(labels))
+        notes.fusions.append(f"{group.members[0].item.label} runs beside {host.members[0].item.label}")
 
 
 def separable(grouped: Grouped, host: Group, group: Group) -> None:

@@ -110,11 +110,22 @@ class Grouped:
 
 
 @dataclass(frozen=True, slots=True)
+class Tried:
+    """Two items whose groups stayed apart when it was tried: how they would have been joined, and why they were not."""
+
+    one: int
+    other: int
+    how: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
 class Notes:
-    """What fusion says of a function: what was fused, and (what, why not)."""
+    """What fusion says of a list: what was fused; what was tried in vain, which may have been done later in another
+    way."""
 
     fusions: list[str] = field(default_factory=list)
-    refusals: list[tuple[str, str]] = field(default_factory=list)
+    tried: list[Tried] = field(default_factory=list)
 
 
 def depend(group: Group, needed: list[Group]) -> None:

@@ -29,7 +29,7 @@ from .accesses import touched
 from .dependences import Dependences, item_loads
 from .disjoint import apart
 from .equations import fill, in_range, solve
-from .groups import Group, Grouped, Member, Notes, Refused, absorb, depend
+from .groups import Group, Grouped, Member, Notes, Refused, Tried, absorb, depend
 from .grouped_contractions import alike
 from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
@@ -110,7 +110,7 @@ class _Joining:
                     group.kind, (group.rows, group.cols, group.coords) = kind, points
                     raise Refused("the tuning lock has it apart")
             except Refused as refused:
-                self.notes.refusals.append((f"{item.label} into {group.members[0].item.label}", str(refused)))
+                self.notes.tried.append(Tried(seq, group.members[0].seq, "into", str(refused)))
                 continue
             self.enter(group, member, self.member_loads(member))
             depend(group, [g for g in needed if g is not group])
@@ -414,7 +414,7 @@ class _Joining:
                 self.merge(group, other, None)
 
     def refuse(self, other: Group, group: Group, reason: str) -> None:
-        self.notes.refusals.append((f"{other.members[0].item.label} with {group.members[0].item.label}", reason))
+        self.notes.tried.append(Tried(other.members[0].seq, group.members[0].seq, "with", reason))
 
     def merge(self, group: Group, other: Group, reader: Member | None) -> None:
         """`other` becomes part of the group, or the reason why not is recorded. reader: the member that reads both."""

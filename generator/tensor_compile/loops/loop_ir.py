@@ -514,10 +514,21 @@ class Aside:
     end: int
 
 
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Two kernels that fusion did not make one: what was tried, the reason, and a buffer that each of them writes, by
+    which it is found."""
+
+    what: str
+    why: str
+    between: tuple[str, str]
+
+
 @dataclass(slots=True)
 class Program:
     """What one variant runs, in order: kernels, and loops and branches of them. `kernel_steps` has the kernels alone.
-    refusals: (what, reason) of every fusion that was tried and not made. asides: stretches are equal or disjoint."""
+    apart: one for every two kernels that were tried; refusals: (what, reason) of all else that was tried and not made.
+    asides: stretches are equal or disjoint."""
 
     buffers: dict[str, Buffer]
     steps: list[Element]
@@ -526,6 +537,7 @@ class Program:
     fusions: list[str] = field(default_factory=list)
     refusals: list[tuple[str, str]] = field(default_factory=list)
     asides: tuple[Aside, ...] = ()
+    apart: list[Apart] = field(default_factory=list)
 
     @property
     def kernel_steps(self) -> list[Step]:

@@ -16,9 +16,9 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .byte_products import ByteProductKernel
-from .loop_ir import Aside, AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, \
-    Element, ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort, \
-    Slot, Step, Store, Tiles
+from .loop_ir import Apart, Aside, AttentionKernel, Branch, CheckKernel, Computation, Contraction, \
+    ContractionKernel, Element, ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, \
+    RowReduce, RowSort, Slot, Step, Store, Tiles
 from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope
@@ -109,7 +109,8 @@ class _Parser:
             readers["compute"] = self.compute
         else:
             readers |= {"loop_nest": self.loop_nest, "byte_product": self.byte_product, "attention": self.attention,
-                        "prepared": self.prepared, "tiles": self.tiles, "fusion": self.fusion, "refusal": self.refusal}
+                        "prepared": self.prepared, "tiles": self.tiles, "fusion": self.fusion, "apart": self.apart,
+                        "refusal": self.refusal}
         if unit.kind == "program":
             readers |= {"barrier": self.read_barrier, "arena": self.arena, "slot": self.slot, "place": self.place,
                         "aside": self.aside}
@@ -231,6 +232,12 @@ class _Parser:
 
     def fusion(self, line: ItemLine, unit: Declarations) -> None:
         unit.fusions.append(line.string())
+        line.end()
+
+    def apart(self, line: ItemLine, unit: Declarations) -> None:
+        what, why = line.string(), line.string()
+        line.expect("of")
+        unit.apart.append(Apart(what, why, (line.string(), line.string())))
         line.end()
 
     def refusal(self, line: ItemLine, unit: Declarations) -> None:

@@ -9,7 +9,7 @@ from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fused import Fused
-from .loop_ir import Arena, Aside, Element, Program, RowSort, Store
+from .loop_ir import Apart, Arena, Aside, Element, Program, RowSort, Store
 from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
     Sorted
 from .lower import LoweredFunction
@@ -36,17 +36,20 @@ class Declarations:
         self.arena = Arena()
         self.fusions: list[str] = []
         self.refusals: list[tuple[str, str]] = []
+        self.apart: list[Apart] = []
         self.asides: list[Aside] = []
 
     def made(self) -> Unit:
         dims = tuple(self.dims.values())
         if self.kind == "program":
-            return Program(self.buffers, self.items, self.arena, dims, self.fusions, self.refusals, tuple(self.asides))
+            return Program(self.buffers, self.items, self.arena, dims, self.fusions, self.refusals, tuple(self.asides),
+                           self.apart)
         inputs, outputs, states = ([b for b in self.buffers.values() if b.kind == kind]
                                    for kind in ("input", "output", "state"))
         if self.kind == "lowered":
             return LoweredFunction(self.name, self.buffers, self.items, inputs, outputs, states, dims)
-        return Fused(self.name, self.buffers, self.items, inputs, outputs, states, dims, self.fusions, self.refusals)
+        return Fused(self.name, self.buffers, self.items, inputs, outputs, states, dims, self.fusions, self.refusals,
+                     self.apart)
 
 
 class Scope:

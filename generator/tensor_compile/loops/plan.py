@@ -50,7 +50,7 @@ def plan(scheduled: Fused, target: Target) -> Program:
     for step in leaves(steps):
         dims |= {s for s in step.kernel.dims if not s.is_iteration}
     return Program(buffers, steps, memory, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
-                   scheduled.refusals, beside)
+                   scheduled.refusals, beside, scheduled.apart)
 
 
 def bytes_of(b: Buffer) -> Expr:

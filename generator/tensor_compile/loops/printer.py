@@ -115,6 +115,7 @@ def _head(title: str, dims: tuple[Sym, ...], buffers: dict[str, Buffer]) -> list
 
 def _log(unit: Fused | Program) -> list[str]:
     return [f"fusion {quote(text)}" for text in unit.fusions] + \
+        [f"apart {quote(a.what)} {quote(a.why)} of {' '.join(map(quote, a.between))}" for a in unit.apart] + \
         [f"refusal {quote(what)} {quote(reason)}" for what, reason in unit.refusals]
 
 

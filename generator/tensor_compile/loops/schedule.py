@@ -30,8 +30,7 @@ UNKNOWN = 64       # a dynamic extent, where a size is guessed
 def schedule(fused: Fused, target: Target) -> Fused:
     """The same kernels with their final loops."""
     kernels = mapped(fused.kernels, lambda k: _schedule(k, fused.buffers))
-    return Fused(fused.name, fused.buffers, kernels, fused.inputs, fused.outputs, fused.states, fused.dims,
-                 fused.fusions, fused.refusals)
+    return replace(fused, kernels=kernels)
 
 
 def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:

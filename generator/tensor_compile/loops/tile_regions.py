@@ -289,7 +289,8 @@ class _Former:
         for size, walkers in chain.rows:
             count *= -(-least(size) // (block if walkers is chain.rows[-1][1] else 1))
         if 2 * count < self.target.threads:
-            return f"a team of {self.target.threads} would share {count} tiles where dims are small"
+            small = "" if all(size.is_const for size, _ in chain.rows) else " where dims are small"
+            return f"a team of {self.target.threads} would share {count} tile{'' if count == 1 else 's'}{small}"
         tile, again = self.operands(chain, block)
         if again // self.nearer(tile, handed) >= 2 * handed:
             return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
