@@ -2,7 +2,7 @@
  *
  * Primitives that apply one scalar operation of tc_scalar.h at every point.
  */
-#include "ops.h"
+#include "roundings.h"
 #include "scalar_wide.h"
 
 #include <string.h>
@@ -173,6 +173,12 @@ _Bool tci_op_elementwise(const tci_scope *scope, const tci_node *node, const tci
         return tci_node_fail(scope, node, "not defined for %s", tci_dtype_name(dtype));
     if (!tci_tensor_make(out, result, in[0].rank, in[0].shape, node->loc, scope->diag))
         return false;
+    if (scope->roundings != NULL && tci_makes_integers(node->op, dtype, result)) {
+        if (scope->roundings->follow)
+            return tci_roundings_follow(scope, node, &in[0], run, out);
+        if (!tci_roundings_write(scope, node, &in[0]))
+            return false;
+    }
     const tci_tensor *all[4] = {out};
     for (size_t i = 0; i < count; i++)
         all[i + 1] = &in[i];

@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
+#include "roundings.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -25,6 +26,10 @@ static const char help[] =
     "  --out FILE           writes the results, by name, as safetensors\n"
     "  --pack FILE          writes the results' bytes in order, each filled up with zeros to a multiple of 64\n"
     "  --f64                computes floats in double with the host's libm; results are F64\n"
+    "  --roundings FILE     writes the floats that become integers; with --f64 reads them, and takes their integers where\n"
+    "                       both runs have nearly the same float; prints in how many elements that made a difference,\n"
+    "                       and in how many their integers differ as their floats do\n"
+    "  --bound RTOL,ATOL    floats a, in double b, are nearly the same where |a - b| <= ATOL + RTOL * |b| (default: 0,0)\n"
     "  --check-finite NAME  fails where the weight, or the result, NAME holds NaN or an infinity; may be repeated\n"
     "  --list               prints the functions with their parameters and results\n"
     "  --help               this text\n"
@@ -32,7 +37,7 @@ static const char help[] =
     "Exit codes: 0 ok, 1 an error in the graph or the data, 2 usage.\n";
 
 typedef struct options {
-    const char *graph, *function, *dims, *inputs, *weights_dir, *state, *state_out, *out, *pack;
+    const char *graph, *function, *dims, *inputs, *weights_dir, *state, *state_out, *out, *pack, *roundings, *bound;
     const char **finite;
     size_t finite_count;
     bool f64, list, help;
@@ -50,10 +55,16 @@ static int read_options(int argc, char **argv, options *o)
     const struct {
         const char *name;
         const char **value;
-    } values[] = {{"--function", &o->function}, {"--dims", &o->dims},
-                  {"--inputs", &o->inputs},     {"--weights-dir", &o->weights_dir},
-                  {"--state", &o->state},       {"--state-out", &o->state_out},
-                  {"--out", &o->out},           {"--pack", &o->pack}};
+    } values[] = {{"--function", &o->function},
+                  {"--dims", &o->dims},
+                  {"--inputs", &o->inputs},
+                  {"--weights-dir", &o->weights_dir},
+                  {"--state", &o->state},
+                  {"--state-out", &o->state_out},
+                  {"--out", &o->out},
+                  {"--pack", &o->pack},
+                  {"--roundings", &o->roundings},
+                  {"--bound", &o->bound}};
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         size_t k = 0;
@@ -249,6 +260,29 @@ static bool run_function(const options *o, tci_run_env *env, tci_data *data)
     return ok;
 }
 
+/* Of --roundings: where the function finds them, and what they made of it. */
+static bool run_with_roundings(const options *o, tci_run_env *env, tci_data *data)
+{
+    tci_roundings r = {.follow = o->f64};
+    const tci_loc loc = {o->roundings, 0};
+    if (o->bound != NULL && sscanf(o->bound, "%lf,%lf", &r.rtol, &r.atol) != 2)
+        return tci_fail(env->scope.diag, (tci_loc){"--bound", 0}, "RTOL,ATOL is expected");
+    r.file = fopen(o->roundings, r.follow ? "rb" : "wb");
+    if (r.file == NULL)
+        return tci_fail(env->scope.diag, loc, "cannot be opened: %s", strerror(errno));
+    env->scope.roundings = &r;
+    bool ok = run_function(o, env, data);
+    const bool wrong = ferror(r.file);
+    if ((fclose(r.file) != 0 || wrong) && ok)
+        ok = tci_fail(env->scope.diag, loc, "cannot be written: %s", strerror(errno));
+    if (ok && r.follow)
+        printf("%lld %lld %s\n", (long long)r.taken, (long long)r.apart, r.ended ? "ended" : "whole");
+    if (ok && r.apart > 0)
+        printf("%s:%d\n", r.first.file, r.first.line);
+    env->scope.roundings = NULL;
+    return ok;
+}
+
 static bool run_module(const options *o, const tci_module *module, tci_diag *diag)
 {
     int64_t *dims = calloc(module->dim_count + 1, sizeof *dims);
@@ -260,7 +294,8 @@ static bool run_module(const options *o, const tci_module *module, tci_diag *dia
                        .user = &data};
     bool ok = read_dims(module, o->dims, dims, diag);
     if (ok) {
-        ok = tci_data_init(&data, &env.scope, o->weights_dir, o->inputs, o->state) && run_function(o, &env, &data);
+        ok = tci_data_init(&data, &env.scope, o->weights_dir, o->inputs, o->state) &&
+             (o->roundings != NULL ? run_with_roundings(o, &env, &data) : run_function(o, &env, &data));
         tci_run_env_finish(&env);
         tci_data_finish(&data);
     }

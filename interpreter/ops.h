@@ -21,6 +21,7 @@ typedef struct tci_scope {
     const tci_module *module;
     const int64_t *dims; /* one a dim of the module; negative: not given */
     bool f64;
+    struct tci_roundings *roundings; /* NULL: what floats become integers is not written and not read */
     tci_diag *diag;
 } tci_scope;
 

@@ -37,6 +37,8 @@ with tempfile.TemporaryDirectory() as name:
     found = re.search(r"same place: (\d+) of 360", checked.stdout)
     ok(found and int(found[1]) >= 359, f"answers are those of the float model: {found[1] if found else 'none'} of 360")
     note(checked.stdout)
+    checked = run("check", out / "model.c", "--isa", ISA)
+    ok(checked.returncode == 0, "check is right without --atol") or note(checked.stdout + checked.stderr)
     shown = run("explain", out / "model.c", "--isa", ISA, "--summary")
     ok(shown.returncode == 0 and " kernels, " in shown.stdout and "on one core" not in shown.stdout,
        "the summary says no least time by the ceiling of floats") or note(shown.stdout + shown.stderr)

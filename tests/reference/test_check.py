@@ -4,6 +4,7 @@ interpreter's bits, a model by the user's own outputs; and it says so with its e
 import contextlib
 import io
 import json
+import re
 import struct
 import tempfile
 from dataclasses import replace
@@ -48,6 +49,22 @@ TC_FUNCTION(steps)
 TC_FUNCTION(twice)
 {
     tc_output(g, "two", tc_mul(tc_input(g, "one", TC_F32, 4), 2));
+}
+
+TC_FUNCTION(stepped)
+{
+    tc_tensor scale = tc_full(g, 0.25f, TC_F32), zero = tc_full(g, 3, TC_U8);
+    tc_tensor whole = tc_quantize(tc_mul(tc_input(g, "part", TC_F32, 4), 2.5f), scale, zero);
+    tc_output(g, "stepped", tc_reshape(tc_dequantize(whole, scale, zero), 2, 2));
+}
+"""
+
+# In f32 little of part is left behind the sum.
+CANCELS = """#include <tensor_compile/model.h>
+TC_MODEL(cancels)
+{
+    tc_tensor part = tc_input(g, "part", TC_F32, 4);
+    tc_output(g, "little", tc_round(tc_mul(tc_sub(tc_add(part, 1e6f), 1e6f), 10)));
 }
 """
 
@@ -124,17 +141,17 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "x.safetensors", inputs)
     with tempfile.TemporaryDirectory() as kept:
         values = Path(kept) / "y.safetensors"
-        compare = check_model._compare
+        compare = check_model._compared
 
-        def keep(tools, title, what, how, got, *more):
+        def keep(tools, how, got, *more):
             values.write_bytes(Path(got).read_bytes())
-            return compare(tools, title, what, how, got, *more)
+            return compare(tools, how, got, *more)
 
-        check_model._compare = keep
+        check_model._compared = keep
         try:
             run(replace(REQUEST, cases=(Case(str(folder / "x.safetensors")),)))
         finally:
-            check_model._compare = compare
+            check_model._compared = compare
         golden = values.read_bytes()
     (folder / "y.safetensors").write_bytes(golden)
     data = bytearray(golden)
@@ -260,21 +277,38 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "between.safetensors", {"part": ((4,), [0.35, 0.1, 0.2, 0.3])})
     between = ("--function", "steps", "--inputs", "between.safetensors")
     result = models.tool(folder, "check", "guarded.c", *isa, *between)
-    said = "guarded.c:21: a float becomes an integer: one that lies between two of them may become the other one in "
-    ok(result.returncode == 1 and "whole: equal" in result.stdout and said in result.stdout,
-       "numbers between two integers are told from wrong ones") or note(result.stdout + result.stderr)
+    said = "double precision: 1 float that lay between two integers became the other one; compared again with "
+    for function, wrong, right in (("steps", "whole: largest error 1, ", "whole: largest error 0, 0 ulp"),
+                                   ("stepped", "stepped: largest error 0.25 (1 step of 0.25), ",
+                                    "stepped: largest error 0, 0 ulp")):
+        result = models.tool(folder, "check", "guarded.c", *isa, *between, "--function", function)
+        ok(result.returncode == 0 and all(re.search(line, result.stdout) for line in (
+            rf": double precision: {re.escape(wrong)}.* 1 of 4 elements differ, the first at 0: by other integers\n",
+            rf": double precision with the interpreter's integers: {right}\n", f"\n{said}")),
+            f"{function}: numbers between two integers are told from wrong ones") or note(result.stdout + result.stderr)
     result = models.tool(folder, "check", "guarded.c", *isa, *between, "--atol", "1")
     ok(result.returncode == 0 and said not in result.stdout, "a bound of a step holds them") or note(result.stdout)
+    (folder / "cancels.c").write_text(CANCELS, encoding="utf-8")
+    result = models.tool(folder, "check", "cancels.c", *isa, "--inputs", "between.safetensors")
+    said = "cancels.c:5: double precision: other integers of 1 float that differ by more than the bound, the first here"
+    ok(result.returncode == 1 and "little: equal" in result.stdout and said in result.stdout.splitlines(),
+       "integers of floats that differ are wrong") or note(result.stdout + result.stderr)
+    models.safetensors(folder / "other.safetensors", {"stepped": ((2, 2), [0.75, 0.25, 0.5, 0.75])})
+    result = models.tool(folder, "check", "guarded.c", *isa, *between, "--function", "stepped", "--expect",
+                         "other.safetensors")
+    ok(result.returncode == 1 and "other.safetensors: stepped: largest error 0.25 (1 step of 0.25), " in result.stdout
+       and "\nstepped is dequantized from steps of 0.25: --atol 0.25 would allow for 1\n" in result.stdout,
+       "an expected output says how many steps it is off") or note(result.stdout + result.stderr)
     for name in ("twice", "guarded_twice"):
         result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
         ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()[:-1]} ==
            {"guarded_twice"}, f"--function {name}: the function of that name alone, shown by its C name")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "guarded_thrice")
-    names = "its functions: guarded, guarded_unread, guarded_steps, guarded_twice"
+    names = "its functions: guarded, guarded_unread, guarded_steps, guarded_twice, guarded_stepped"
     ok(result.returncode == 2 and names in result.stderr, "no such C name")
     lines = models.tool(folder, "explain", "guarded.c", *isa).stdout.splitlines()
     equal([line for line in lines if line.startswith("function ")],
-          ["function guarded", "function guarded_unread", "function guarded_steps", "function guarded_twice"],
+          [f"function {name}" for name in names.partition(": ")[2].split(", ")],
           "explain: functions by their C names")
     for words, text in (("batch=65", "batch = 65 is not in 1..64"),
                         ("length=1", "--dims: the model has no dim 'length'")):

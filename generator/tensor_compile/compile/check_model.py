@@ -5,6 +5,7 @@ and compares.
 """
 from __future__ import annotations
 
+import functools
 import subprocess
 from dataclasses import field, replace
 from itertools import islice, product
@@ -13,22 +14,22 @@ from typing import Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
-from ..graph.dtypes import DTYPES
 from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
-from ..graph.verify import callees_of, held
+from ..graph.verify import callees_of
 from ..loops.loop_ir import FunctionPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const
-from . import assemble, files, given, host_programs, model_program
+from . import assemble, files, given, host_programs, model_program, roundings
 from .assemble import Made, Planned
 from .given import Case, Given
 from .model_program import Program
 from .options import Options
 from .progress import Progress
+from .roundings import Followed
 
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 BOUNDS = {"f32": (1e-4, 1e-5), "tf32": (5e-3, 1e-2), "f16": (5e-3, 1e-2), "bf16": (2e-2, 5e-2)}   # rtol, atol
@@ -264,13 +265,20 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
                            *(f"{b.name}:{b.dtype}:1:{'x'.join(map(str, b.shape))}" for b in states)])
         common += ["--state", str(before)]
     exact, wide = tools.folder / "exact", tools.folder / "wide"
-    for graph, more, out in (("reference", (), exact), ("captured", ("--f64",), wide)):
+
+    def interpret(*more: str, out: Path, graph: str = "captured") -> str:
+        """What it prints. The states behind the call lie beside the results."""
         after = ("--state-out", f"{out}-state") if states else ()
-        model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after, "--out",
-                           str(out)])
+        return model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after,
+                                  "--out", str(out)])
+    interpret(out=exact, graph="reference")
+    interpret("--f64", out=wide)
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
     rtol, atol = BOUNDS[options.precision]
     bound = f"{rtol if request.rtol is None else request.rtol},{atol if request.atol is None else request.atol}"
+    rounds, steps = roundings.place(made.compiled.captured, function.name), \
+        roundings.steps(made.compiled.captured, function.name)
+    followed = functools.cache(lambda: roundings.follow(interpret, bound, tools.folder))
     # a device takes what suits it of its images: one run
     cpus = (made.target.arch,) if made.target.apart else made.target.isas
     for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
@@ -293,20 +301,20 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
             continue
         for suffix in ("", "-state") if states else ("",):
             got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
-            failed = verdict.failed
+            right = True
             if options.precision == "f32":   # others have an order of sums, and numbers, of their own
-                _compare(tools, named, "bits of the interpreter", "bits", got, Path(f"{exact}{suffix}"), taps, verdict)
-            same_bits = options.precision == "f32" and verdict.failed == failed
-            _compare(tools, named, "double precision", bound, got, Path(f"{wide}{suffix}"), taps, verdict)
-            place = _rounds(made.compiled.captured, function.name) if same_bits and verdict.failed > failed else None
-            if place:
-                verdict.notes[f"{place}: a float becomes an integer: one that lies between two of them may become the "
-                              "other one in double precision; the bits are the interpreter's; --atol allows for a "
-                              "step of the result"] = None
+                lines = _compared(tools, "bits", got, Path(f"{exact}{suffix}"))
+                right = _say(named, "bits of the interpreter", lines, taps, verdict)
+            lines = _compared(tools, bound, got, Path(f"{wide}{suffix}"))
+            if options.precision == "f32" and right and _wrong(lines) and rounds:
+                _say_followed(tools, named, bound, got, lines, followed(), suffix, steps, taps, verdict)
+            else:
+                _say(named, "double precision", lines, taps, verdict, steps)
         if wanted.expect:
-            failed = verdict.failed
-            _compare(tools, title, wanted.expect.shown, bound, out, expect, taps, verdict, ignored)
-            if failed < verdict.failed and taps and not any(wanted.expect.find(name) for name in taps):
+            lines = _compared(tools, bound, out, expect, ignored)
+            right = _say(title, wanted.expect.shown, lines, taps, verdict, steps)
+            verdict.notes |= dict.fromkeys(roundings.hints(lines, steps))
+            if not right and taps and not any(wanted.expect.find(name) for name in taps):
                 verdict.notes[f"{wanted.expect.shown} has none of the parts that --tap names, so it does not say where "
                               "the difference begins; docs/porting.md shows how to save them"] = None
             if taps and ignored:
@@ -316,32 +324,51 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
             files.write(Path(request.save), files.blocks(out))
 
 
-def _compare(tools: Tools, title: str, with_what: str, how: str, got: Path, want: Path, taps: Mapping[str, Loc | None],
-             verdict: Verdict, ignored: Sequence[str] = ()) -> None:
-    """Prints a line a tensor, and which of the taps is the first to differ."""
+def _compared(tools: Tools, how: str, got: Path, want: Path, ignored: Sequence[str] = ()) -> list[str]:
+    """A line a tensor; what differs too much ends in FAILED."""
     result = subprocess.run([str(tools.data), "compare", how, str(got), str(want), *ignored], capture_output=True,
                             text=True, check=False)
     if result.returncode not in (0, 1):
         raise UserError(result.stderr.strip(), str(want))
-    lines = result.stdout.splitlines()
+    return result.stdout.splitlines()
+
+
+def _wrong(lines: Iterable[str]) -> list[str]:
+    return [line for line in lines if line.endswith("FAILED")]
+
+
+def _say(title: str, with_what: str, lines: list[str], taps: Mapping[str, Loc | None], verdict: Verdict,
+         steps: Mapping[str, float] = {}) -> bool:
+    """Prints the lines, and which of the taps is the first to differ. Whether all is right."""
     verdict.compared += len(lines)
     for line in lines:
-        print(f"{title}: {with_what}: {line}")
+        said = f"{title}: {with_what}: {roundings.in_steps(line, steps)}"
+        print(said)
         if line.endswith("FAILED"):
-            verdict.fail(f"{title}: {with_what}: {line}")
-    wrong = [name for name in taps for line in lines if line.startswith(f"{name}: ") and line.endswith("FAILED")]
+            verdict.fail(said)
+    wrong = [name for name in taps if any(line.startswith(f"{name}: ") for line in _wrong(lines))]
     if wrong:
         print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]] or 'no place known'})")
+    return not _wrong(lines)
 
 
-def _rounds(module: Module, name: str) -> Loc | None:
-    """Where the function, or one that it calls, makes an integer of a float first."""
-    for function in held(module.functions, module.functions[name]):
-        for node in function.nodes:
-            if node.op == "round" or node.op == "cast" and DTYPES[node.operands[0].dtype].is_float \
-                    and not DTYPES[node.types[0].dtype].is_float:
-                return node.loc
-    return None
+def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[str], found: Followed, suffix: str,
+                  steps: Mapping[str, float], taps: Mapping[str, Loc | None], verdict: Verdict) -> None:
+    """Of what differs in double precision, where floats become integers. With the integers of the model's own
+    arithmetic it has to be right."""
+    if not found.taken:
+        _say(title, "double precision", lines, taps, verdict, steps)
+        verdict.notes |= dict.fromkeys([*found.notes(), *roundings.hints(lines, steps)])
+        return
+    others = {line.partition(": ")[0] for line in _wrong(lines)}
+    _say(title, "double precision", [line for line in lines if not line.endswith("FAILED")], taps, verdict, steps)
+    for line in _wrong(lines):
+        print(f"{title}: double precision: {roundings.in_steps(line, steps).removesuffix('FAILED').rstrip()}: "
+              "by other integers")
+    again = [line for line in _compared(tools, bound, got, Path(f"{found.results}{suffix}"))
+             if line.partition(": ")[0] in others]
+    _say(title, "double precision with the interpreter's integers", again, taps, verdict, steps)
+    verdict.notes |= dict.fromkeys([*found.notes(), *roundings.hints(again, steps)])
 
 
 def _count(n: int, what: str) -> str:
