@@ -16,8 +16,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Builds MODEL.c, runs it and compares, output by output: its bits with the interpreter's on the "
                     "simplified graph (they must be equal), and its values with the recorded graph in double precision "
                     "(within the bound). With --expect also with the user's own outputs. Fails (exit code 1) where one "
-                    "differs. Every variant and every instruction set that this machine runs is checked; the last "
-                    "line is the verdict.",
+                    "differs, or where this machine runs none of the instruction sets. Every variant and every "
+                    "instruction set that it runs is checked; the last line is the verdict.",
         epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
                "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
     group = parser.add_argument_group("check")

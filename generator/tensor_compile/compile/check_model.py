@@ -69,13 +69,13 @@ class Run:
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found, for the lines at the end: the comparisons, the first that failed, what was left out. notes: on
-    the user's files, each once."""
+    """What was found, for the lines at the end: the comparisons, the first that failed, how many runs were left out, by
+    the instruction set that is not there. notes: each once."""
 
     compared: int = 0
     failed: int = 0
     first: str = ""
-    skipped: int = 0
+    skipped: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
 
     def fail(self, line: str) -> None:
@@ -83,12 +83,12 @@ class Verdict:
         self.first = self.first or line.removesuffix("FAILED").rstrip()
 
     def text(self, shown: str, runs: int) -> str:
-        skipped = f", {_count(self.skipped, 'run')} skipped" if self.skipped else ""
+        skipped = f", {_count(sum(self.skipped.values()), 'run')} skipped" if self.skipped else ""
         if self.failed:
             return f"{shown}: WRONG: {self.failed} of {_count(self.compared, 'comparison')} failed{skipped}; " \
                    f"the first: {self.first}"
         if not self.compared:
-            return f"{shown}: nothing was compared{skipped}"
+            return f"{shown}: NOTHING WAS COMPARED{skipped}: this processor does not have {' and '.join(self.skipped)}"
         return f"{shown}: right: {_count(self.compared, 'comparison')} in {_count(runs, 'run')}{skipped}"
 
 
@@ -130,7 +130,7 @@ def run(options: Options, request: Request) -> int:
     for note in verdict.notes:
         print(note)
     print(verdict.text(options.shown, len(runs)))
-    return 1 if verdict.failed else 0
+    return 0 if verdict.compared and not verdict.failed else 1
 
 
 def chosen(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
@@ -288,7 +288,7 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
         title = " ".join(word for word in (symbol, at, cpu) if word)
         if result.returncode == model_program.NO_SUCH_CPU:
             print(f"{title}: skipped, this processor does not have it")
-            verdict.skipped += 1
+            verdict.skipped[cpu] = verdict.skipped.get(cpu, 0) + 1
             continue
         if result.returncode == model_program.NO_DEVICE:
             raise UserError(f"the model cannot run here: {result.stderr.strip()}", options.shown,
