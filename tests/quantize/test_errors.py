@@ -47,15 +47,21 @@ with tempfile.TemporaryDirectory() as name:
     refused("m.c", "wide", 1, "input x: the file has f64[5,4], the model takes f32[n,4]",
             "samples are of the input's dtype, f32", more=("--map", "y=x"))
     refused("m.c", "none", 1, "there are no samples: an input has 0 of them")
+    whole = (folder / "good").read_bytes()
+    (folder / "cut").write_bytes(whole[:-8])
+    for more in ((), ("--map", "x=x")):
+        refused("m.c", "cut", 1, f'{folder / "cut"}: error: truncated: "y" ends at byte 140 of the data, the file has '
+                "132", more=more)
     refused("m.c", "nan", 1, "x (m.c:5) is NaN for one of the samples 0 to 4: no scale can be found", "nan: error")
     filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"
     (folder / "filled.c").write_text(MODEL.replace("PRODUCT", filled), encoding="utf-8")
     refused("filled.c", "good", 1, "entry_1 (filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
     refused("m.c", "good", 2, "no convolution or product by weights is called 'fd'", "they are fc",
             more=("--float", "fd"))
-    refused("m.c", "good", 1,
-            "nothing of the model can be computed in integers: it has no convolution and no product of "
-            "f32 by weights but those of --float", more=("--float", "*"))
+    for layer in ("*", "fc"):
+        refused("m.c", "good", 1,
+                "nothing of the model can be computed in integers: it has no convolution and no product of "
+                "f32 by weights but those of --float", more=("--float", layer))
     refused("plain.c", "good", 1,
             "nothing of the model can be computed in integers: it has no convolution and no product of f32 by "
             "weights\n")

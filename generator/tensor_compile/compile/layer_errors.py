@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import field
-from typing import Sequence
+from typing import Mapping, Sequence
 
 from ..records import dataclass
 
@@ -37,11 +37,16 @@ class Error:
 
 @dataclass(slots=True)
 class Errors:
-    """By name: of the model's layers, in their order, and of its outputs."""
+    """By the names of outputs: of the model's layers, in their order, each with its own name; and of the model's
+    outputs."""
 
-    layers: Sequence[str]
+    layers: Mapping[str, str]
     outputs: Sequence[str]
     found: dict[str, Error] = field(default_factory=dict)
+
+    def shown(self, name: str) -> str:
+        """What the user calls it."""
+        return self.layers.get(name, name)
 
     def add(self, printed: str) -> None:
         """What `tc-data errors` prints of one call."""
@@ -57,14 +62,14 @@ class Errors:
 def table(errors: Errors) -> list[str]:
     """A line a layer."""
     names = [name for name in (*errors.layers, *errors.outputs) if name in errors.found]
-    width = max((len(n) for n in names), default=5)
+    width = max((len(errors.shown(n)) for n in names), default=5)
     lines = [f"{'layer':{width}}  signal to noise  relative error  largest error  largest value"]
     for name in names:
         e = errors.found[name]
         if name == next(iter(errors.outputs), None):
             lines.append("outputs")
-        lines.append(f"{name:{width}}  {e.decibels:12.1f} dB  {100 * e.relative:12.2f} %  {e.largest:13.4g}  "
-                     f"{e.most:13.4g}"
+        lines.append(f"{errors.shown(name):{width}}  {e.decibels:12.1f} dB  {100 * e.relative:12.2f} %  "
+                     f"{e.largest:13.4g}  {e.most:13.4g}"
                      + (f"  largest element at the same place: {e.agreeing} of {e.rows}" if name in errors.outputs
                         else ""))
     return lines

@@ -117,7 +117,7 @@ def check(quantized: Options, request: Request, float_model: str, least: float |
         progress.say("")
     print("\n".join(table(errors)))
     worst = min(errors.found, key=lambda name: errors.found[name].decibels)
-    found = f"the least is {errors.found[worst].decibels:.1f} dB, of {worst}"
+    found = f"the least is {errors.found[worst].decibels:.1f} dB, of {errors.shown(worst)}"
     if least is not None and not errors.found[worst].decibels >= least:
         print(f"{quantized.shown}: WRONG: {found}, asked were {least:g} dB")
         return 1
@@ -147,7 +147,7 @@ def _found(request: Request, float_model: Recorded) -> Found:
     check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
     found = layers.find(float_model.function, request.kept_float)
     for pattern in request.kept_float:
-        if not any(layers.matches(name, pattern) for name in found.products):
+        if not any(layers.called(name, pattern) for name in found.products):
             raise OptionError(f"--float: no convolution or product by weights is called {pattern!r}", options.shown,
                               closest(pattern, found.products) + f"they are {', '.join(found.products) or 'none'}")
     if not found.layers:
@@ -277,6 +277,7 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
     integer = _called(request, integers, integers.function, cache, folder / "integer", progress)
     names = {b.name for b in integer.plan.outputs}
     wanted = {name: v for name, v in source.named_layers(float_model.function, found).items() if name in names}
+    shown = {name: found.layers[v].name for name, v in wanted.items()}
     if not wanted:
         raise UserError(f"none of its layers is one of {options.shown}: it was not made of that model by quantize",
                         quantized.shown)
@@ -285,8 +286,8 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
     floats = _called(request, float_model, tapped, cache, folder / "float", progress)
     samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
     tool = model_program.data_tool(integer.made, cache)
-    errors = Errors(list(wanted), [*(name for name, _, _ in float_model.function.results),
-                                   *(s.after for s in float_model.states)])
+    errors = Errors(shown, [*(name for name, _, _ in float_model.function.results),
+                            *(s.after for s in float_model.states)])
     runs = zip(floats.over(samples, request.threads, float_model.states),
                integer.over(samples, request.threads, integers.states), strict=True)
     for i, (want, got) in enumerate(runs):

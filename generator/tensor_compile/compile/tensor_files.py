@@ -32,13 +32,14 @@ class Tensor:
 
 
 def read(path: Path, shown: str) -> dict[str, Tensor]:
-    """The tensors of a file, by name. What reads the elements checks the rest of the file."""
+    """The tensors of a file, by name; all of their bytes are there. What reads the elements checks the rest of the
+    file."""
     if not path.is_file():
         raise UserError("not a regular file" if path.exists() else "no such file", shown)
     try:
         with path.open("rb") as f:
-            length = int.from_bytes(f.read(8), "little")
-            if length > min(os.fstat(f.fileno()).st_size - 8, LONGEST_HEADER):
+            length, size = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
+            if length > min(size - 8, LONGEST_HEADER):
                 raise ValueError
             header = json.loads(f.read(length))
         header.pop("__metadata__", None)
@@ -47,9 +48,13 @@ def read(path: Path, shown: str) -> dict[str, Tensor]:
             begin, end = entry["data_offsets"]
             found[name] = Tensor(NAMES.get(entry["dtype"], entry["dtype"]), tuple(int(n) for n in entry["shape"]),
                                  8 + length + int(begin), int(end) - int(begin))
-        return found
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise UserError("not a safetensors file", shown) from None
+    for name, tensor in found.items():
+        if tensor.at + tensor.bytes > size:
+            raise UserError(f'truncated: "{name}" ends at byte {tensor.at + tensor.bytes - 8 - length} of the data, '
+                            f"the file has {size - 8 - length}", shown)
+    return found
 
 
 def write(path: Path, *parts: tuple[Path, Mapping[str, Tensor]]) -> None:

@@ -34,7 +34,8 @@ class Statement:
     """`tc_tensor TARGET = TEXT;`, or TEXT; alone where there is no target. declared: values that are declared before,
     without a value; array: the value that is an array of `count` tensors, of which `parts` are the elements in order.
     assigns: `a = b;` behind the text, in order. head: of a block (TC_WHILE(...)), whose body follows; a block's TEXT is
-    empty. scope: where it belongs, outermost first."""
+    empty. scope: where it belongs, outermost first. within: the scope that it opens for itself, where all weights
+    are that it reads."""
 
     text: str = ""
     target: Value | None = None
@@ -45,6 +46,7 @@ class Statement:
     body: list[Statement] = field(default_factory=list)
     origin: Origin = Origin()
     scope: tuple[str, ...] = ()
+    within: str = ""
     keep: bool = False   # it does something besides making its results
 
     @property

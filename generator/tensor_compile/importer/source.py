@@ -294,9 +294,13 @@ class Writer:
             return [*lines, " " * indent + "}"]
         if not s.text:
             return lines
-        text = c(s.text)
+        text = sizes.plain(self._text(s.text, program, names, s.within or scope))
         if s.target is not None:
             name = names[s.target.number] = body.take(hint(s.target, s.origin.kind))
+            if s.within:
+                form = quoted(s.within) if "%" not in s.within else f'"%s", {quoted(s.within)}'
+                return [*lines, f"{' ' * indent}tc_tensor {name};", f"{' ' * indent}TC_SCOPE(g, {form})",
+                        *wrapped(f"{name} = {text};", indent + 4)]
             text = f"tc_tensor {name} = {text}"
         return lines + wrapped(text + ";", indent)
 

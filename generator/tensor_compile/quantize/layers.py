@@ -126,7 +126,7 @@ class _Finder:
             return None
         name = self.name(self._weight_name(w) or f"{kind}_{self.place(node)}")
         self.products.append(name)
-        if any(matches(name, pattern) for pattern in self.kept_float):
+        if any(called(name, pattern) for pattern in self.kept_float):
             return None
         value, bias = Value(node), None
         user = self.only_user(value)
@@ -251,8 +251,9 @@ class _Finder:
         return Layer("table", value, (root,), value.node, "", steps=listed) if len(listed) <= MOST_STEPS else None
 
 
-def matches(name: str, pattern: str) -> bool:
-    return fnmatchcase(name, pattern)
+def called(name: str, pattern: str) -> bool:
+    """Whether a layer is meant: by its name, or by that of its output under the macro LAYERS."""
+    return fnmatchcase(name, pattern) or fnmatchcase(identifier(name), pattern)
 
 
 def find(function: Function, kept_float: Collection[str] = ()) -> Found:

@@ -9,12 +9,12 @@ from ..errors import UserError
 from ..graph.ir import Function, Module, Node, Value
 from ..importer import values as constants
 from ..importer.dims import Dims
-from ..importer.program import Program, Statement
+from ..importer.program import Program, Statement, values_of
 from ..importer.source import Names, identifier
 from ..importer.values import braces
 from ..records import dataclass
 from . import blocks, primitives
-from .layers import Found, Layer, read_as_floats
+from .layers import PRODUCTS, Found, Layer, read_as_floats
 from .observe import Scale
 from .primitives import windows
 from .states import State
@@ -83,9 +83,13 @@ class _Source:
             return self._weight(self.stored.stored(value, _name_of(node)))
         return self._say(written, value, node.op, value.dtype)
 
-    def _say(self, text: str, value: Value, hint: str, dtype: str) -> constants.Value:
+    def _say(self, text: str, value: Value, hint: str, dtype: str, within: str = "") -> constants.Value:
+        """within: the scope of the statement, where all weights that it reads are there."""
         target = self.named(value, hint, dtype)
-        self.program.statements.append(Statement(text, target))
+        weights = (self.program.values[number].weight for number in values_of(text))
+        if not all(name.startswith(f"{within}.") for name in weights if name):
+            within = ""
+        self.program.statements.append(Statement(text, target, within=within))
         return target
 
     # -- layers --------------------------------------------------------------------------------------------------------
@@ -213,7 +217,8 @@ class _Source:
         value = Value(node)
         layer = self.found.layers.get(value)
         if layer is not None and layer.kind != "entry":
-            self.integers[value] = self._say(self.layer(layer), value, layer.name, self.scales[value].dtype)
+            within = layer.name if layer.kind in PRODUCTS else _scope(layer.node)
+            self.integers[value] = self._say(self.layer(layer), value, layer.name, self.scales[value].dtype, within)
         values = [Value(node, i) for i in range(len(node.types))]
         if node.op != "parameter" and any(v in self.needed for v in values):
             if layer is not None and layer.kind != "entry":
@@ -234,7 +239,7 @@ class _Source:
             self.refused[node.op] += 1
             self.places.setdefault(node.op, []).append(str(node.loc or node.scope))
             text = ""
-        self.floats[value] = self._say(text, value, node.op, value.dtype)
+        self.floats[value] = self._say(text, value, node.op, value.dtype, _scope(node))
 
     def _refuse(self, shown: str) -> None:
         if self.refused:
@@ -243,6 +248,11 @@ class _Source:
             raise UserError("the model has operations that a quantized model cannot be written with:\n"
                             + "\n".join(lines), shown,
                             "quantize the parts without them")
+
+
+def _scope(node: Node) -> str:
+    """The scopes of the float model that a node is in, without regions."""
+    return ".".join(part for part in node.scope.split("/") if part and "#" not in part)
 
 
 def _number(scale: float) -> str:

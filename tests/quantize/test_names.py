@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The names of layers: those of the float model's weights and scopes, in the report, for --float and in what is
+written."""
+import json
+import os
+import re
+import struct
+import tempfile
+from pathlib import Path
+
+from samples import floats, run, write
+from tap import done, equal, note, ok
+
+ISA = {"x86_64": "x86_64", "aarch64": "neon", "riscv64": "rv64"}.get(os.uname().machine, "")
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 8);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 3, 8, 8);
+    tc_weights(g, "m.safetensors");
+    x = tc_relu(tc_conv2d(x, tc_weight(g, "features.0.0.weight"), tc_weight(g, "features.0.0.bias")));
+    TC_SCOPE(g, "features.1") {
+        tc_tensor y = tc_conv2d(x, tc_weight(g, "conv.0.weight"));
+        x = tc_conv2d(tc_add(x, y), tc_weight(g, "conv.1.weight"));
+    }
+    tc_output(g, "y", tc_softmax(tc_linear(tc_mean(x, 2, 3), tc_weight(g, "head.50%.weight")), 1));
+}
+"""
+LAYERS = ["features.0.0", "features.1.conv.0", "features.1.conv.1", "head.50%"]
+
+
+def stored(path: Path) -> set[str]:
+    content = path.read_bytes()
+    return set(json.loads(content[8:8 + struct.unpack("<Q", content[:8])[0]]))
+
+
+with tempfile.TemporaryDirectory() as name:
+    folder = Path(name)
+    (folder / "m.c").write_text(MODEL, encoding="utf-8")
+    write(folder / "m.safetensors", {
+        "features.0.0.weight": ((4, 3, 3, 3), floats(108, 1)), "features.0.0.bias": ((4,), floats(4, 2)),
+        "features.1.conv.0.weight": ((4, 4, 1, 1), floats(16, 3)),
+        "features.1.conv.1.weight": ((4, 4, 1, 1), floats(16, 4)), "head.50%.weight": ((5, 4), floats(20, 5))})
+    write(folder / "x", {"x": ((6, 3, 8, 8), floats(6 * 192, 6))})
+    asked = ("quantize", folder / "m.c", "--data", folder / "x", "--interpret")
+    made = run(*asked, "-o", folder / "int8")
+    report = [line.split("  ")[0] for line in made.stdout.splitlines() if " dB " in line]
+    equal([line for line in report if "." in line], LAYERS, "the report has the names of the weights") or \
+        note(made.stdout + made.stderr)
+    checked = run("check", folder / "int8" / "model.c", "--float", folder / "m.c", "--inputs", folder / "x",
+                  "--interpret")
+    equal([line.split("  ")[0] for line in checked.stdout.splitlines() if " dB " in line], report, "and so has check")
+    ok(re.search(r": the least is \S+ dB, of (\S+)\n", checked.stdout)[1] in report, "whose last line has one, too")
+    for layer in ("features.0.0", "features_0_0", "head.50%", "head_50"):
+        kept = run(*asked, "-o", folder / "kept", "--no-compare", "--float", layer)
+        floats_ = {name for name in stored(folder / "kept" / "model.safetensors") if name.endswith(".weight")} if \
+            not kept.returncode else set()
+        one = layer if "." in layer else {"features_0_0": "features.0.0", "head_50": "head.50%"}[layer]
+        text = (folder / "kept" / "model.c").read_text(encoding="utf-8")
+        ok(kept.returncode == 0 and f'"{one.replace("%", "%%")}"' not in text and len(floats_) == 4,
+           f"--float {layer} keeps {one}") or note(kept.stdout + kept.stderr + text)
+    kept = run(*asked, "-o", folder / "kept", "--no-compare", "--float", "features_*")
+    ok(kept.returncode == 0 and "tc_quantized_conv" not in (folder / "kept" / "model.c").read_text(encoding="utf-8"),
+       "patterns match either name") or note(kept.stderr)
+
+    text = (folder / "int8" / "model.c").read_text(encoding="utf-8")
+    equal(re.findall(r"TC_SCOPE\(g, (.*?)\)\n +(\w+) = (\w+)\(", text), [
+        ('"features.0.0"', "features", "tc_quantized_conv"), ('"features.1.conv.0"', "conv", "tc_quantized_conv"),
+        ('"features.1"', "add", "tc_quantized_add"), ('"features.1.conv.1"', "conv_2", "tc_quantized_conv"),
+        ('"%s", "head.50%"', "v50", "tc_quantized_linear")], "layers are scopes") or note(text)
+    equal(stored(folder / "int8" / "model.safetensors"),
+          {f"{layer}.{part}" for layer in LAYERS for part in ("weight", "scale")} | {"features.0.0.bias"},
+          "and the names of the tensors what they were")
+    shown = run("explain", folder / "int8" / "model.c", "--isa", ISA, "--summary")
+    ok(all(re.search(rf" % +{re.escape(layer)}: ", shown.stdout) for layer in LAYERS[:2]) and
+       re.search(r"  features$", shown.stdout, re.M), "which explain tells") or note(shown.stdout + shown.stderr)
+    run_ = run("check", folder / "int8" / "model.c", "--isa", ISA, "--tap", "features.0.0")
+    ok(run_.returncode == 0 and "features.0.0: equal" in run_.stdout, "and check --tap takes") or \
+        note(run_.stdout + run_.stderr)
+done()
