@@ -16,6 +16,7 @@ from pathlib import Path
 import small_model
 from small_model import ISA, ROOT
 from tap import done, equal, note, ok, raises, skip
+from tensor_compile.cli import tune_command
 from tensor_compile.compile import assemble, decisions, duel, lock as locks, record, recording, tune, tune_lines, \
     tune_model, tune_variants
 from tensor_compile.compile.decisions import Decision
@@ -56,9 +57,11 @@ def main(folder: Path, everything: bool) -> None:
     searched(options, of, [d.key for kind in kinds for d in kind])
     others(replace(options, lock=str(folder / "others.lock")), of)
     machines(folder)
+    kernels_first(options, kinds)
     same(options, kinds, everything, folder)
 
     unplanned(options, of)
+    endless()
     offered(options, kinds[0][0])
     wrong = {kind[0].key: Entry(kind[0].key, "sideways", 1.0, False, "c", "0") for kind in kinds}
     lock = options.lock_path
@@ -85,12 +88,44 @@ def unplanned(options: Options, of: tune_model.Planned) -> None:
     result = tune_model.search(options, request, tune_model.Clock(0.1), lambda line: None)
     tune_model.planned = planned
     equal((result.timed, result.left), ([], 1), "a budget ends planning, too")
-    search = tune_model._Search(options, request, tune_model.Clock(60.0), print, formed=40.0)
+    search = tune_model._Search(options, request, tune_model.Clock(60.0), print, formed=40.0, last=of)
     kind = tune_lines.Kind("fusions", [Decision("key", "fused", ("stored",))], None)
     equal((search.kind(of, kind, 0.5, False), search.waiting), (False, True), "what would not end in time waits")
+    planned_ = tune_model._Search(options, request, tune_model.Clock(60.0), print, planning=4.0, last=of)
+    equal((planned_.kind(of, kind, 0.5, False), planned_.waiting, planned_.short(kind, 1, False),
+           planned_.short(replace(kind, decisions=[]), 0.01, False)), (False, True, False, False),
+          "so does it where an earlier run measured forms: by the time that planning takes")
     late = tune_model.Clock(180.0, time.monotonic() - 177.9)
     equal((late.over, tune_model.Clock(180.0).left() < 178.1), (True, True),
           "a search ends early, whatever its last part is")
+
+
+def kernels_first(options: Options, kinds: list[list[Decision]]) -> None:
+    """Where the time is not enough for decisions, kernels have all of it; what is left is said in full."""
+    build, tune_model.BUILD = tune_model.BUILD, 1e6
+    said: list[str] = []
+    own = replace(options, lock=str(options.lock_path.parent / "first.lock"))
+    request = tune_model.Request(False, True, 1, "time", (), (), None)
+    result = tune_model.search(own, request, tune_model.Clock(600.0), said.append)
+    tune_model.BUILD = build
+    of = tune_model.planned(own)
+    entries = locks.read(own.lock_path)
+    equal(({key.partition(" ")[0] for key in entries}, result.left), ({"contraction", "variant"}, 0),
+          "kernels come first")
+    equal(result.decisions, {"orders": len(kinds[0]), "fusions": len(kinds[1]), "splits": len(choices(of)[2])},
+          "decisions are left")
+    rest = ", ".join(f"{n} {name}" for name, n in result.decisions.items())
+    summary = tune_command._summary(result, "first.lock", True, 600.0)
+    ok(f" kernels measured (left for the next run: {rest}), one call " in summary, "which the last line says") or \
+        note(summary)
+    equal(tune_command._summary(tune.Result(decisions={"splits": 1}), "first.lock", True),
+          "no kernel is to be measured; left for the next run: 1 split", "be it decisions alone")
+
+
+def endless() -> None:
+    """A budget that ends within the builds of decisions."""
+    equal(tune_model.summary("splits", [], None, False, True),
+          "splits were not measured to their end: the next run goes on", "none of some is no news")
 
 
 def offered(options: Options, decision: Decision) -> None:

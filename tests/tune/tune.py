@@ -87,6 +87,14 @@ def summaries() -> None:
     equal(tune_command._summary(tune.Result(left=3, begun=True), "model.tuning.lock", True, 30.0),
           "no kernel was measured to its end in 30 s. Give more (--budget 120s), or build for fewer instruction sets "
           "(--isa avx2); model.tuning.lock is as it was", "a kernel that takes all of it")
+    equal(tune_command._summary(tune.Result(left=3, timed=[("a", parse("tc_contraction_f32_4x16__avx2"), 1.0)],
+                                            decisions={"variants": 1, "splits": 21}), "model.tuning.lock", True),
+          "1 kernel measured (left for the next run: 3 kernels, 1 variant, 21 splits), one call of each: 1.0 us "
+          "before, 1.0 us now (1.00x the cost model); model.tuning.lock written", "what is left, in full")
+    said: list[str] = []
+    tune.Telling(said.append, 3, 60.0, {"orders": 2, "splits": 1}).measuring()
+    ok(re.fullmatch(r"measuring 1 of 3 kernels, then 2 orders, 1 split, (60|59) s left", said[0]),
+       "what follows kernels is said while they are measured") or note(said[0])
     names = [parse("tc_contraction_f32_4x16__avx2"), parse("tc_contraction_f32_4x8__x86_64")]
     equal(tune_command._summary(tune.Result(timed=[("a", names[0], 1.0), ("b", names[1], 7.0), ("c", names[0], 2.0)],
                                             before={"a": 1.5, "b": 9.0}, model={"a": 2.5, "b": 10.5}),

@@ -70,7 +70,8 @@ class Result:
     names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left
     out, or more; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is
     longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours; begun:
-    whether a kernel was being measured, be it that none came to its end."""
+    whether a kernel was being measured, be it that none came to its end; decisions: how many of each kind the budget
+    left out."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -85,6 +86,7 @@ class Result:
     beyond: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     begun: bool = False
+    decisions: dict[str, int] = field(default_factory=dict)
 
 
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
@@ -150,11 +152,13 @@ def compiler_name(tools: Toolset) -> str:
 
 
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
-         say: Say = lambda line: None, budget: float | None = None, keep: bool = True) -> Result:
+         say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
+         behind: Mapping[str, int] | None = None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it, and when the budget (seconds) is used up. The best instruction set comes first, and
     where time is limited the kernels of known sizes, of these those with the most operations; so many candidates of
-    each are measured that the time is enough for all kernels. keep: whether the lock is written."""
+    each are measured that the time is enough for all kernels. keep: whether the lock is written; behind: what else is
+    to be measured then, for those who wait."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo: list[Case] = []
@@ -173,7 +177,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
             if budget is not None or bare(tools.target):   # whose memory is small
                 todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
                 groups = tune_pace.groups(todo)
-            tell = Telling(say, len(todo), budget)
+            tell = Telling(say, len(todo), budget, behind or {})
             for number, group in enumerate(groups):
                 rest = [case for later in groups[number:] for case in later]
                 with pace.taken(pace.fewer(group, rest), result.counts) as cases_now:
@@ -192,6 +196,11 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         if keep and result.timed:
             _keep(result, known, tools, lock)
     return result
+
+
+def numbers(counts: Mapping[str, int]) -> str:
+    """`3 kernels, 1 order`: kinds are plurals in -s."""
+    return ", ".join(f"{n} {kind if n != 1 else kind.removesuffix('s')}" for kind, n in counts.items())
 
 
 def held(kernels: Sequence[ContractionKernel], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
@@ -256,11 +265,13 @@ def limited(seconds: float | None) -> Iterator[None]:
 
 @dataclass(slots=True)
 class Telling:
-    """Says how far it is and how long it takes. begun: when the first kernel was measured; done: how many were."""
+    """Says how far it is and how long it takes. behind: what follows, by kind; begun: when the first kernel was
+    measured; done: how many were."""
 
     say: Say
     total: int
     budget: float | None
+    behind: Mapping[str, int] = field(default_factory=dict)
     start: float = field(default_factory=time.monotonic)
     begun: float = 0.0
     done: int = 0
@@ -274,6 +285,7 @@ class Telling:
             left = most if left is None else min(left, most)
         self.done += 1
         self.say(f"measuring {self.done} of {self.total} kernels" +
+                 (f", then {numbers(self.behind)}" if self.behind else "") +
                  (f", {max(left, 0):.0f} s left" if left is not None else ""))
 
 

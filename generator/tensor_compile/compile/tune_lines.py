@@ -96,6 +96,29 @@ def todo(kind: Kind, known: Mapping[str, Entry], name_of_compiler: str, again: b
     return [d for d in kind.decisions if again or not fresh(d)]
 
 
+def left(lock: Path, kind: Kind, compiler: Compiler, again: bool) -> set[str]:
+    """The keys of what is to be measured."""
+    return {d.key for d in todo(kind, locks.read(lock), _called(compiler), again)}
+
+
+def builds(lock: Path, kind: Kind, compiler: Compiler, again: bool) -> int:
+    """Builds that measuring them takes: one with what is used, the trials, one that is proved."""
+    known = locks.read(lock)
+    found = todo(kind, known, _called(compiler), again)
+    trials = len(_trials(kind, found, _searching(found, known, frozenset()))) if found else 0
+    return trials + 2 if trials else 0
+
+
+def _called(compiler: Compiler) -> str:
+    return f"{compiler.kind} {compiler.version}"
+
+
+def _searching(found: Sequence[Decision], known: Mapping[str, Entry], measured: frozenset[str]) -> Search:
+    """Nothing is measured yet."""
+    return Search({d.key: known[d.key].candidate if d.key in known and known[d.key].candidate in d.others else d.usual
+                   for d in found}, measured)
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """timed: of what was measured; called: microseconds of a call with what was used and with what won, None where
@@ -110,20 +133,19 @@ class Found:
 def tune(options: Options, kind: Kind, target: Target, compiler: Compiler, again: bool, progress: Progress, keep: bool
          ) -> Found:
     """Brings the lock up to date with the decisions. options: of the builds that are measured."""
-    lock, name_of_compiler = options.lock_path, f"{compiler.kind} {compiler.version}"
+    lock, name_of_compiler = options.lock_path, _called(compiler)
     known = locks.read(lock)
-    left = todo(kind, known, name_of_compiler, again)
+    found = todo(kind, known, name_of_compiler, again)
     missing = {d.key for d in todo(kind, known, name_of_compiler, False)}
-    search = Search({d.key: known[d.key].candidate if d.key in known and known[d.key].candidate in d.others else d.usual
-                     for d in left}, frozenset(d.key for d in left if d.key not in missing))
+    search = _searching(found, known, frozenset(d.key for d in found if d.key not in missing))
     done: list[str] = []
     ended = True
     try:
-        done += [d.key for d in left if not _choices(d, search)]
-        if len(done) < len(left):
+        done += [d.key for d in found if not _choices(d, search)]
+        if len(done) < len(found):
             if keep:
                 locks.require_writable(lock)
-            _measure(options, kind, left, search, done, target, progress)
+            _measure(options, kind, found, search, done, target, progress)
     except OutOfTime:
         ended = False
     finally:

@@ -35,7 +35,7 @@ SPLITS = 1 / 5                 # what splits have at least
 WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
 EARLY, EARLY_PART = 2.0, 0.03   # seconds at most that a search ends early, and part of its budget: processes end, too
-TRIALS = 2     # times what forms take, two builds that are timed: what decisions take at least, which are proved, too
+BUILD = 3      # times what planning takes: a build of decisions with its own kernels, and timing it
 
 Say = Callable[[str], None]
 
@@ -121,10 +121,12 @@ class _Search:
     request: Request
     clock: Clock
     tell: Say
-    formed: float = 0.0   # seconds that forms took
+    formed: float = 0.0   # seconds that forms took, two builds that are timed; nothing where the lock has them
+    planning: float = 0.0   # seconds that it took to plan the build
     share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
     waiting: bool = False   # one of them had too little
     last: Planned | None = None   # what the build was when it was looked at last
+    measured: set[str] = field(default_factory=set)   # keys of decisions and variants, in this search
 
     def run(self) -> Result:
         of = self.planned()
@@ -137,19 +139,22 @@ class _Search:
         if of is None:
             return Result(left=1)   # or more: which kernels there are was not known in time
         shares = self.calls(of.target) and tune_lines.team(of.target) > 1
-        reserved = SPLITS if shares and not self.short(SPLITS) else 0
+        reserved = SPLITS if shares and not self.short(self.split_kind(of), SPLITS, self.request.again) else 0
+        behind = self.decisions_left(of)
         with Progress() as progress:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
                             self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
                             of.host.command)
             result = tune.tune(tune.contractions(of.plan), tools, self.options.lock_path, self.request.rounds,
                                self.request.again, self.say(progress), self.clock.left(1 - reserved),
-                               self.request.keep)
+                               self.request.keep, behind)
         if shares:
             self.splits(of)
         if self.waiting and not self.clock.over and (now := self.planned()) is not None:
             self.share = 1
             self.lines(now)   # where kernels are others then, they are the next run's
+        if self.clock.budget is not None and self.last is not None:
+            result.decisions = self.decisions_left(self.last)
         return result
 
     def kept(self) -> str:
@@ -166,19 +171,35 @@ class _Search:
                f"{os.path.relpath(lock)}; run it again to go on" if known else \
                f"there is no {os.path.relpath(lock)} yet; run it again"
 
-    def short(self, part: float) -> bool:
+    def short(self, kind: Kind, part: float, again: bool) -> bool:
         """Whether decisions would not come to their end in that part of what is left of the time."""
         room = self.clock.left(part)
-        return room is not None and room < TRIALS * self.formed
+        if room is None or self.last is None:
+            return False
+        builds = tune_lines.builds(self.options.lock_path, kind, self.last.compiler, again)
+        return room < builds * max(BUILD * self.planning, self.formed / 2)
+
+    def decisions_left(self, of: Planned) -> dict[str, int]:
+        """How many variants, and decisions of each kind, are to be measured, where whole calls are timed."""
+        if not self.calls(of.target):
+            return {}
+        lock, again = self.options.lock_path, self.request.again
+        kinds = [self.order_kind(of), self.fusion_kind(of)] if self.options.tunes_lines else []
+        kinds += [self.split_kind(of)] if tune_lines.team(of.target) > 1 else []
+        found = {"variants": tune_variants.left(lock, of.plan, of.keys, of.compiler, again)} | \
+            {kind.name: tune_lines.left(lock, kind, of.compiler, again) for kind in kinds}
+        return {name: len(keys - self.measured) for name, keys in found.items() if keys - self.measured}
 
     def planned(self) -> Planned | None:
         """What the build is now; None where there is no time for that."""
+        begun = time.monotonic()
         try:
             with tune.limited(self.clock.left()):
                 self.last = planned(self.options)
-                return self.last
         except OutOfTime:
             return None
+        self.planning = time.monotonic() - begun
+        return self.last
 
     def say(self, progress: Progress) -> Say:
         return partial(lambda model, line: progress.say(f"{model}: {line}"), self.options.shown)
@@ -216,6 +237,7 @@ class _Search:
                                                 progress, self.request.keep):
                     progress.say("")
                     measured = True
+                    self.measured.add(timed.key)
                     self.tell(line(timed, always=True))
         except OutOfTime:
             self.tell("how kernels run together was not measured to the end: the next run goes on")
@@ -227,8 +249,7 @@ class _Search:
         """Orders and fusion. Whether any is another one now."""
         if not self.options.tunes_lines:
             return False
-        more = changed = self.kind(of, Kind("orders", list(of.keys.tuning.orders.values()), None), self.share,
-                                   self.request.again)
+        more = changed = self.kind(of, self.order_kind(of), self.share, self.request.again)
         again = self.request.again
         while True:
             if more and self.request.keep:   # values that lie otherwise have other fusions, what is stored has more
@@ -236,23 +257,28 @@ class _Search:
                 if now is None:
                     return True
                 of = now
-            more = self.fusions(of, again)
+            more = self.kind(of, self.fusion_kind(of), self.share, again)
             changed, again = changed or more, False
             if not (more and self.request.keep):
                 return changed
 
-    def fusions(self, of: Planned, again: bool) -> bool:
+    def order_kind(self, of: Planned) -> Kind:
+        return Kind("orders", list(of.keys.tuning.orders.values()), None)
+
+    def fusion_kind(self, of: Planned) -> Kind:
         stored = of.keys.tuning.stored
 
         def stores(entry: str, variant: str, step: Step) -> Iterator[str]:
             return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
-        return self.kind(of, Kind("fusions", list(of.keys.tuning.fusions.values()), stores), self.share, again)
+        return Kind("fusions", list(of.keys.tuning.fusions.values()), stores)
 
     def splits(self, before: Planned) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
         of = None if self.clock.over else self.planned()
-        if of is None:
-            return
+        if of is not None:
+            self.kind(of, self.split_kind(of), 1, self.request.again)
+
+    def split_kind(self, of: Planned) -> Kind:
         target = of.keys.tuning.target
         isa = (processor.best_only(self.options, target).isas or target.isas)[-1]
 
@@ -260,8 +286,7 @@ class _Search:
             kernel = step.kernel
             parts = kernel.contractions if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) else ()
             return [split_key(part, target.name) for part in parts]
-        self.kind(of, Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared), 1,
-                  self.request.again)
+        return Kind("splits", decisions.splits(of.plan, target, isa, tune_lines.team(target)), shared)
 
     def here(self, of: Planned) -> Options:
         """Of what is measured: with this machine's best instruction set, and with one that has the weights' words
@@ -277,9 +302,7 @@ class _Search:
         """Whether any decision is another one now. again: those with a good line are measured, too."""
         if self.clock.over or not kind.decisions:
             return False
-        if self.short(part):
-            if part == 1:
-                self.tell(f"{kind.name} are left for the next run")
+        if self.short(kind, part, again):
             self.waiting |= kind.name != "splits"
             return False
         with Progress() as progress, tune.limited(self.clock.left(part)):
@@ -287,6 +310,7 @@ class _Search:
                                     self.request.keep)
             progress.say("")
         self.waiting |= kind.name != "splits" and not found.ended
+        self.measured |= {timed.key for timed in found.timed}
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
             if timed.won[0] != timed.used[0]:
                 self.tell(line(timed))
@@ -301,6 +325,8 @@ def line(timed: Timed, always: bool = False) -> str:
 
 
 def summary(name: str, timed: Sequence[Timed], called: tuple[float, float] | None, ended: bool, kept: bool) -> str:
+    if not timed:
+        return f"{name} were not measured to their end: the next run goes on"
     changed = sum(t.won[0] != t.used[0] for t in timed)
     calls = "" if called is None else f", a call {called[0]:.1f} us before, {called[1]:.1f} us now"
     rest = "" if ended else "; the rest is left for the next run"

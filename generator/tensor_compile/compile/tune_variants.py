@@ -18,7 +18,7 @@ from ..emit.key import variant_key
 from ..emit.work import program_work
 from ..errors import UserError
 from ..graph.ir import Function
-from ..loops.loop_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
+from ..loops.loop_ir import ExternKernel, FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
 from ..loops.variant_form import VariantForm, parse
 from ..records import dataclass
 from ..target import Target
@@ -61,28 +61,44 @@ class Keys:
         return self.tuning.form(entry, variant, graph)
 
 
+def left(lock: Path, plan: ModelPlan, keys: Keys, compiler: Compiler, again: bool) -> set[str]:
+    """The keys of the variants that are to be measured. plan, keys: of a build."""
+    known, target = locks.read(lock), keys.tuning.target
+    sized = {(function.name, variant.name) for function in plan.functions for variant in function.variants
+             if len(variant.when) == len(function.dims)}
+    externs = any(isinstance(step.kernel, ExternKernel) for function in plan.functions for variant in function.variants
+                  for step in variant.program.kernel_steps)
+    if externs or target.threads < 2 and not target.tiles:
+        return set()
+    return {key for at, key in keys.found.items() if at in sized and (again or not _fresh(known.get(key), compiler))}
+
+
+def _fresh(entry: Entry | None, compiler: Compiler) -> bool:
+    """Whether a line is none that has to be measured again."""
+    return entry is not None and parse(entry.candidate) is not None and \
+        (entry.templates, entry.compiler) == (locks.templates_digest(), _called(compiler))
+
+
+def _called(compiler: Compiler) -> str:
+    return f"{compiler.kind} {compiler.version}"
+
+
 def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, again: bool, progress: Progress,
          keep: bool) -> Iterator[Timed]:
     """Brings the lock up to date with the variants, one after the other. plan, keys: of a build with these options."""
-    lock, target, name_of_compiler = options.lock_path, keys.tuning.target, f"{compiler.kind} {compiler.version}"
-    known = locks.read(lock)
-    templates = locks.templates_digest()
-
-    def fresh(key: str) -> bool:
-        entry = known.get(key)
-        return entry is not None and parse(entry.candidate) is not None and \
-            (entry.templates, entry.compiler) == (templates, name_of_compiler)
-    sized = {(function.name, variant.name) for function in plan.functions for variant in function.variants
-             if len(variant.when) == len(function.dims)}
-    todo = {at for at, key in keys.found.items() if at in sized and (again or not fresh(key))}
-    if not todo or target.threads < 2 and not target.tiles:
+    lock, target, name_of_compiler = options.lock_path, keys.tuning.target, _called(compiler)
+    known, templates = locks.read(lock), locks.templates_digest()
+    wanted = left(lock, plan, keys, compiler, again)
+    todo = {at for at, key in keys.found.items() if key in wanted}
+    if not todo:
         return
     if keep:
         locks.require_writable(lock)
     for name, found in _measured(options, todo, target, progress):
         key = keys.found[name]
         used = parse(known[key].candidate) if key in known else None
-        timed = _decide(key, used or VariantForm(), found, WORTH_MEASURED if fresh(key) else WORTH)
+        timed = _decide(key, used or VariantForm(), found,
+                        WORTH_MEASURED if _fresh(known.get(key), compiler) else WORTH)
         if keep:
             known[key] = Entry(key, *timed.won, False, name_of_compiler, templates)
             locks.write(lock, known)
