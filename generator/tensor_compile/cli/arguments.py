@@ -159,8 +159,9 @@ def add_model(parser: argparse.ArgumentParser) -> None:
 
     group = parser.add_argument_group("tuning")
     group.add_argument("--tune", choices=("lock", "frozen", "off"), default="lock",
-                       help="lock: use the tuning lock where it applies; frozen: fail where an entry is missing or "
-                            "stale; off: ignore it (default: lock)")
+                       help="lock: use the tuning lock where it applies, which changes speed, and arena and code by "
+                            "some percent; frozen: fail where an entry is missing or stale; off: ignore it "
+                            "(default: lock)")
     group.add_argument("--lock", default="", metavar="FILE", help="tuning lock (default: MODEL.tuning.lock)")
 
     group = parser.add_argument_group("budgets (a build that exceeds one fails and prints the bill)")

@@ -30,7 +30,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         description="Measures, for every model that was built in a folder, the candidates of each matrix product and "
                     "convolution on this machine (its GPU for --target cuda), and writes MODEL.tuning.lock beside the "
                     "model: commit it. Builds "
-                    "only read it; it changes their speed and never a bit of a result. Entries that still hold are "
+                    "only read it; it changes their speed, the arena and the code by some percent, and never a bit of "
+                    "a result. Entries that still hold are "
                     "kept, and so is what was measured when you interrupt it: the next run goes on from there.",
         epilog="Examples: tensor-compile tune -C build; tensor-compile tune -C build --budget 120s; "
                "tensor-compile tune -C build --diff")
