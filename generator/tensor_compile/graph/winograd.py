@@ -315,9 +315,8 @@ class Convolution:
 
     def made(self, chain: list[Node]) -> Value:
         x, w = self.values.all(self.node.operands)
-        form, (low, high) = self.form, (self.node.attrs["low"], self.node.types[0].shape)
-        m, n = form.m, form.n
-        rows, columns = (-(-s.value // m) for s in high[2:])
+        low, high = self.node.attrs["low"], self.node.types[0].shape
+        rows, columns = (-(-s.value // self.form.m) for s in high[2:])
         images, outs = x.shape[0], w.shape[0]
         v = self.widened(self.image_at_points(self.transpose(self.image(x), 0, 2, 3, 1), low, rows, columns))
         v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
