@@ -10,6 +10,8 @@
  *   tct_fma_P(a, b, c)       c + a * b
  *   tct_quad_P  tct_load_quad_P(p)  tct_fma_lane_P(a, lane, b, c)   where the instruction multiplies by a lane: four
  *                            neighbouring elements of a row; c + a[lane] * b, lane a constant
+ *   tch_f32 …                the first half of a register, of AVX-512: tch_zero_f32, tch_load_f32, tch_fma_f32, and
+ *                            tch_add_f32 of it and of a whole one; tch_whole_f32: a whole one, zeros behind it
  *   tct_join(...)            the 16-lane value, in which epilogues are computed, of a panel's registers
  */
 #ifndef TC_TILE_H
@@ -191,6 +193,25 @@ static inline tct_f32 tct_splat_f32(const float *p) {
 #define tct_splat_f32xbf16 tct_splat_f32
 #define tct_fma_f32xf16 tct_fma_f32
 #define tct_fma_f32xbf16 tct_fma_f32
+
+#if defined(TC_ISA_AVX512)
+typedef __m256 tch_f32, tch_b_f32;
+static inline tch_f32 tch_zero_f32(void) {
+    return _mm256_setzero_ps();
+}
+static inline tch_b_f32 tch_load_f32(const float *p) {
+    return _mm256_loadu_ps(p);
+}
+static inline tch_f32 tch_fma_f32(tct_a_f32 a, tch_b_f32 b, tch_f32 c) {
+    return _mm256_fmadd_ps(_mm512_castps512_ps256(a), b, c);
+}
+static inline tch_f32 tch_add_f32(tch_f32 x, tct_f32 y) {
+    return _mm256_add_ps(x, _mm512_castps512_ps256(y));
+}
+static inline tct_f32 tch_whole_f32(tch_f32 x) {
+    return _mm512_zextps256_ps512(x);
+}
+#endif
 
 #if defined(TC_ISA_NEON)
 typedef tct_f32 tct_quad_f32, tct_quad_f32xf16, tct_quad_f32xbf16;

@@ -81,6 +81,36 @@ static TC_INLINE tcv_f32 tcv_larger_f32(tcv_f32 x, tcv_f32 most)
 #endif
 }
 
+/* maximum and minimum of x and a limit that is not NaN. The limit of at_least is +0 only where x is never -0, that of
+ * at_most is never -0: of equal numbers x86-64 gives the second operand, and so it does of NaN and a number. */
+static TC_INLINE tcv_f32 tcv_at_least_f32(tcv_f32 x, tcv_f32 limit)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
+    return tcv_greater_f32(limit, x);
+#else
+    return tcv_maximum_f32(x, limit);
+#endif
+}
+static TC_INLINE tcv_f32 tcv_at_most_f32(tcv_f32 x, tcv_f32 limit)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
+    return tcv_lesser_f32(limit, x);
+#else
+    return tcv_minimum_f32(x, limit);
+#endif
+}
+
+/* maximum of x and +0 */
+static TC_INLINE tcv_f32 tcv_relu_f32(tcv_f32 x)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
+    const tcv_f32 zero = tcv_splat_f32(0.0f);
+    return tcv_greater_f32(zero, tcv_add_f32(x, zero)); /* -0 + +0 is +0 */
+#else
+    return tcv_maximum_f32(x, tcv_splat_f32(0.0f));
+#endif
+}
+
 #ifndef TCQ_STREAM
 static TC_INLINE void tcv_stream_f32(float *p, tcv_f32 x)
 {

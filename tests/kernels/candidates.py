@@ -84,6 +84,7 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
     h, w = dim("h"), dim("w")
     return [
         ("constant 37x150x19", matmul(37, 150, 19, panel), [{}]),
+        ("constant 29x24x9, half a panel, residual", matmul(29, 24, 9, panel, residual=True), [{}]),
         ("constant 16x256x8, residual", matmul(16, 256, 8, panel, residual=True), [{}]),
         ("constant transposed 13x33x5", matmul(13, 33, 5, panel, transposed=True), [{}]),
         ("dynamic rows", matmul(sm, 80, 7, panel), [{m: 1}, {m: 2}, {m: 17}, {m: 29}]),

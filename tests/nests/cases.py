@@ -2,6 +2,7 @@
 """Nests written by hand, at the sizes where tails, blocks and shares begin and end."""
 from __future__ import annotations
 
+import math
 import struct
 
 from harness import Case, buffer, dim, kernel, loop
@@ -438,6 +439,12 @@ def elementwise() -> list[Case]:
         for dtype in ("f32", "i32", "i64"):
             out.append(flat(f"{name} {dtype}", 300, False, lambda x, z: op(name, x, z, dtype=dtype), dtype, dtype))
     out += [flat(f"{name} f32", 300, False, lambda x, z: op(name, x, z)) for name in ("rem", "pow")]
+    for name in ("maximum", "minimum"):
+        for by in (0.0, -0.0, 6.0, -3.0, math.inf, math.nan):
+            out.append(flat(f"{name} with {by}", 300, False, lambda x, z: op(name, x, f32(by))))
+    out += [flat("a sum, limited", 300, False, lambda x, z: op("maximum", op("add", x, f32(0.0)), f32(0.0))),
+            flat("a limited number, limited", 300, False,
+                 lambda x, z: op("minimum", op("maximum", f32(-0.0), x), f32(6.0)))]
     for name in ("rem", "bit_and", "bit_or", "bit_xor", "shift_left", "shift_right"):
         for dtype in ("i32", "i64"):
             out.append(flat(f"{name} {dtype}", 60, False, lambda x, z: op(name, x, z, dtype=dtype), dtype, dtype))

@@ -157,6 +157,23 @@ static void check_near_exp(void)
         tc_note("%08x", bad);
 }
 
+/* Limits that are no NaN; a zero alone beside numbers that are not the other one. */
+static void check_limits(void)
+{
+    const float limits[] = {6.0f, -3.0f, 0x1p-140f, tc_asfloat_i32(0x7f800000), tc_asfloat_i32((int32_t)0xff800000)};
+    for (int n = 0; n < (int)(sizeof limits / sizeof *limits); ++n) {
+        const float by = limits[n];
+        CHECK("at_least_f32", f32, rf, tcv_at_least_f32(F(x), tcv_splat_f32(by)), tc_maximum_f32(xf[l], by));
+        CHECK("at_most_f32", f32, rf, tcv_at_most_f32(F(x), tcv_splat_f32(by)), tc_minimum_f32(xf[l], by));
+    }
+    const float zero = 0.0f;
+    CHECK("relu_f32", f32, rf, tcv_relu_f32(F(x)), tc_maximum_f32(xf[l], zero));
+    CHECK("at_least_f32 -0", f32, rf, tcv_at_least_f32(F(x), tcv_splat_f32(-zero)), tc_maximum_f32(xf[l], -zero));
+    CHECK("at_most_f32 0", f32, rf, tcv_at_most_f32(F(x), tcv_splat_f32(zero)), tc_minimum_f32(xf[l], zero));
+    CHECK("at_least_f32 0", f32, rf, tcv_at_least_f32(tcv_add_f32(F(x), tcv_splat_f32(zero)), tcv_splat_f32(zero)),
+          tc_maximum_f32(xf[l], zero));
+}
+
 static void check_operations(void)
 {
     check_near_exp();
@@ -167,6 +184,7 @@ static void check_operations(void)
     F1(round_f32); F1(expm1_f32); F1(log1p_f32); F1(sin_f32); F1(cos_f32); F2(pow_f32); F2(rem_f32);
     F2(add_f32); F2(sub_f32); F2(mul_f32); F2(div_f32); F2(maximum_f32); F2(minimum_f32);
     F2(lesser_f32); F2(greater_f32);
+    check_limits();
     FC(eq_f32); FC(ne_f32); FC(lt_f32); FC(le_f32); FC(gt_f32); FC(ge_f32);
     CHECK("fma_f32", f32, rf, tcv_fma_f32(F(x), F(y), F(z)), tc_fma_f32(xf[l], yf[l], zf[l]));
     I1(neg_i32); I1(abs_i32);

@@ -99,6 +99,14 @@ def named(schedule: Schedule) -> bool:
         and registers_needed(isa, schedule.mr, schedule.nr) == isa.registers
 
 
+def half_register(access: Access, schedule: Schedule) -> bool:
+    """Of the last register of columns no more than half exists, which is all that a tile computes: of processors whose
+    multiply-adds of 512 bits are two of 256, it takes half the time."""
+    isa = instruction_set(schedule.isa)
+    plain = access.sums == 1 and not schedule.in_parts and schedule.dtype == "f32"
+    return isa.vectors == "AVX512" and plain and schedule.nr - own_columns(access, schedule) >= isa.lanes // 2
+
+
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
              edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0) -> tuple[str, str]:
     """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
@@ -117,6 +125,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
     regs, stored = columns // lanes, own_columns(access, schedule)
     per_piece = max(1, min(16, columns) // lanes)
+    half = regs - 1 if half_register(access, schedule) else regs
+    prefix = ["tch" if v == half else "tct" for v in range(regs)]
 
     def text(e: Expr, extra: Mapping[Sym, str] | None = None) -> str:
         return c_index(e, {**names, **(extra or {})})
@@ -148,6 +158,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
                   for first in range(0, regs, per_piece)]
         lines = []
         for i, parts in enumerate(joined):
+            parts = f"tch_whole_f32({parts})" if i == half else parts
             sums, left = held(r * columns + 16 * i) if access.sums > 1 else f"tct_join({parts})", stored - 16 * i
             lines.append(f"{own}finish(p, d, t, {r}, j + {16 * i}, {sums});" if left >= 16 else
                          f"{own}finish_partial(p, d, t, {r}, j + {16 * i}, {sums}, {left});")
@@ -183,7 +194,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         terms = []
         for u in range(turn):
             listed = [Reg(v, f"b_k + ({text(access.b_piece * panel + at + inner.b * u)})",
-                          f"p{panel} + ({text(inner.b * u + at)})") for v, (panel, at) in enumerate(places)]
+                          f"p{panel} + ({text(inner.b * u + at)})", prefix[v]) for v, (panel, at) in enumerate(places)]
             a = "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})"
             at = [{"r": r, "at": f"x0 + ({a} + {r * (even or 0)})" if one_pointer else f"x{r} + {a}"}
                   for r in range(rows)]
@@ -223,7 +234,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "across": across, "across_list": column_by_column(), "stored": bool(across) and not edge,
         "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
-        "reg_list": [{"v": v} for v in range(regs)], "loop_terms": loop(walks),
+        "reg_list": [{"v": v, "t": t} for v, t in enumerate(prefix)], "loop_terms": loop(walks),
         "all_terms": loop(False) if walks else "",
         "taps": [{"var": k_names[loop.var], "first": "first" if parts and not i else "0",
                   "extent": "last" if parts and not i else text(loop.extent),

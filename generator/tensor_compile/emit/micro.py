@@ -52,11 +52,13 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class Reg:
-    """v: its number; b: the address of its columns; near: the same from a pointer to its panel (p0, p1, …)."""
+    """v: its number; b: the address of its columns; near: the same from a pointer to its panel (p0, p1, …); t: what
+    the names of its type and functions begin with (tc_tile.h)."""
 
     v: int
     b: str
     near: str
+    t: str = "tct"
 
 
 @dataclass(frozen=True, slots=True)

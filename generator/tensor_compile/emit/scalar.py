@@ -24,6 +24,7 @@ from ..loops.scalars import own_expressions, walk
 from ..records import dataclass
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .halves import high_half, upper_half
+from .limits import limit
 from .quantized import limits, quantized, quotient
 from .index import c_index, Names
 
@@ -246,11 +247,18 @@ class ScalarEmitter:
         name = "limited" if node in self.numbers else "quantized"
         return self.name(f"tcv_{name}_f32({x.text}, {low}, {high}, {found[1]})", node.dtype, True, x.depth)
 
+    def limited(self, node: Apply) -> CValue | None:
+        """A number that is limited by a constant as one operation of vectors."""
+        found = limit(node) if self.width > 1 else None
+        if found is None or not (x := self.value(found[1][0])).vector:
+            return None
+        operands = ", ".join([x.text, *map(self.wide, found[1][1:])])
+        return self.name(f"tcv_{found[0]}_f32({operands})", node.dtype, True, x.depth)
+
     def apply(self, node: Apply) -> CValue:
-        if (half := self.halves(node)) is not None:
-            return half
-        if (rounded := self.quantized(node)) is not None:
-            return rounded
+        for short in (self.halves, self.quantized, self.limited):
+            if (found := short(node)) is not None:
+                return found
         args = [self.value(a) for a in node.args]
         depth = max((a.depth for a in args), default=0)
         if node.op == "cast":
