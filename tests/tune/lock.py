@@ -133,15 +133,23 @@ def modes(folder: Path) -> None:
 def bands() -> None:
     """How a team shares a product: without a line by bands where it has many rows and near panels; else as one says."""
     schedule = table.choose(matmul(4096, 96, 16), "avx2", TARGET)
-    least = BANDS * LEAST_TILES * schedule.mr
+    all_teams, small_teams, none = (BANDS, False), (BANDS, True), (0, False)
+    least, small = BANDS * LEAST_TILES * schedule.mr, BANDS * schedule.mr
+
+    def found(kernel, target=TARGET) -> tuple[int, bool]:
+        cut = team_bands(kernel, schedule, target)
+        return cut.bands, cut.small_teams
     for what, kernel, expected in (
-            ("many rows", matmul(least, 96, 16), BANDS), ("a row less", matmul(least - 1, 96, 16), 0),
-            ("one group of columns", matmul(least, schedule.nr, 16), 0), ("far panels", matmul(least, 96, 4096), 0),
-            ("matrices", matmul(least, 96, 16, batch=2), 0), ("unknown rows", matmul(sym(dim("m")), 96, 16), 0)):
-        equal(team_bands(kernel, schedule, TARGET), expected, f"bands without a line: {what}")
-    equal(team_bands(matmul(least, 96, 16), schedule, replace(TARGET, threads=1)), 0, "one thread has no team")
+            ("many rows", matmul(least, 96, 16), all_teams), ("a row less", matmul(least - 1, 96, 16), small_teams),
+            ("a tile of rows for each band", matmul(small, 96, 16), small_teams),
+            ("a row less than that", matmul(small - 1, 96, 16), none),
+            ("one group of columns", matmul(least, schedule.nr, 16), none),
+            ("far panels", matmul(least, 96, 4096), none), ("matrices", matmul(least, 96, 16, batch=2), none),
+            ("unknown rows", matmul(sym(dim("m")), 96, 16), none)):
+        equal(found(kernel), expected, f"bands without a line: {what}")
+    equal(found(matmul(least, 96, 16), replace(TARGET, threads=1)), none, "one thread has no team")
     many, few = matmul(4096, 96, 16), matmul(128, 96, 16)
-    for kernel, usual in ((many, BANDS), (few, 0)):
+    for kernel, usual in ((many, BANDS), (few, BANDS)):
         key = split_key(kernel, TARGET.name)
         for line, expected in ((None, usual), ("usual", usual), ("bands4", 4), ("bands1", 1), ("rows", usual),
                                ("bands999999", usual)):

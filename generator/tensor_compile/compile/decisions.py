@@ -67,7 +67,7 @@ def split_keys(plan: ModelPlan, target: str) -> Iterator[tuple[str, ContractionK
             for step in variant.program.kernel_steps:
                 if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)) and id(step) not in tiled:
                     for part in step.kernel.contractions:
-                        if any(_legal(part, replace(s, bands=0), 2) for s in part.schedules):
+                        if any(_legal(part, replace(s, bands=0, small_teams=False), 2) for s in part.schedules):
                             yield split_key(part, target), part
 
 
@@ -75,9 +75,10 @@ def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Deci
     """isa: whose schedules are cut; threads: of the team that they are measured with."""
     found: dict[str, Decision] = {}
     for key, kernel in split_keys(plan, target.name):
-        schedule = next((replace(s, bands=0) for s in kernel.schedules if s.isa == isa), None)
+        schedule = next((replace(s, bands=0, small_teams=False) for s in kernel.schedules if s.isa == isa), None)
         if key not in found and schedule is not None:
-            others = _bands(kernel, schedule, team_bands(kernel, schedule, target), threads)
+            usual = team_bands(kernel, schedule, target)
+            others = _bands(kernel, schedule, 0 if usual.small_teams else usual.bands, threads)
             found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in others))
     return list(found.values())
 

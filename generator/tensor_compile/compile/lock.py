@@ -194,7 +194,7 @@ class Tuning:
 
     def _split(self, kernel: ContractionKernel, schedule: Schedule) -> Schedule:
         """Schedules that copy columns or cut terms stay as they are."""
-        usual = replace(schedule, bands=team_bands(kernel, schedule, self.target))
+        usual = team_bands(kernel, schedule, self.target)
         if not self.has(SPLIT):
             return usual    # a key takes time
         entry = self.entries.get(key := split_key(kernel, self.target.name))

@@ -120,8 +120,9 @@ def _splits(program: Program) -> list[str]:
     kernels = (step.kernel for step in program.kernel_steps)
     parts = (part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
              for part in k.contractions)
-    return [f"    split: {part.label}: {bands} bands of rows" for part in parts
-            if (bands := max((s.bands for s in part.schedules), default=0))]
+    return [f"    split: {part.label}: {bands} bands of rows{', of small teams' * few}" for part in parts
+            if (bands := max((s.bands for s in part.schedules), default=0))
+            for few in [all(s.small_teams for s in part.schedules if s.bands)]]
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:

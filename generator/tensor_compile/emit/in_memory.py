@@ -546,7 +546,7 @@ class _Emitter:
             "border_terms": self.text(access.border[-1].extent),
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
             "in_rows": bool(schedule.mc or schedule.bands) and not (schedule.packed_b or by_panels(access, schedule)),
-            "tap_tiles": block or "tiles", "team_bands": schedule.bands,
+            "tap_tiles": block or "tiles", "team_bands": schedule.bands, "small_teams": schedule.small_teams,
             "band": "band" if schedule.bands else block, "alone_band": block or "w->tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,
             "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,

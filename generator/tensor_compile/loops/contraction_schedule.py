@@ -7,7 +7,7 @@ import re
 from ..records import dataclass
 
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
-_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "lines": "l"}
+_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "lines": "l", "small_teams": "t"}
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
 
 
@@ -25,8 +25,9 @@ class Schedule:
     the library, which leaves its accumulators in memory (emit/micro.py). compact: what is left of the rows is computed
     by few tiles, as large as the full one or of one row (emit/schedule_tiles.py). bands: a team shares the results as
     so many bands of rows, in each columns outermost, so that what a thread takes are rectangles; 0: columns outermost,
-    or blocks of mc rows where there are any. lines: rows are windows of an image, whose lines are copied in their place
-    (emit/image_lines.py).
+    or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each has as much as a tile
+    of rows; larger teams share as without bands. lines: rows are windows of an image, whose lines are copied in their
+    place (emit/image_lines.py).
     """
 
     isa: str
@@ -43,6 +44,7 @@ class Schedule:
     compact: bool = False
     bands: int = 0
     lines: bool = False
+    small_teams: bool = False
 
     @property
     def in_parts(self) -> bool:
