@@ -171,6 +171,9 @@ def model() -> None:
             ok(table.refusal(kernel, choice) is None and choice == table.choose(kernel, isa, replace(TARGET)),
                f"cost model: {rows}x{columns}x{terms} on {isa}: {choice.name} is legal")
     equal(table.choose(matmul(1, 512, 784), "avx512", TARGET).mr, 1, "cost model: one row for a vector")
+    for rows, expected in ((12544, 96), (784, 48)):
+        equal(table.choose(matmul(rows, 96, 24), "avx512", TARGET).nr, expected,
+              f"cost model: results that leave the second cache are stored by whole rows: {rows}x96")
     ok(table.choose(matmul(1, 50257, 768), "avx512", TARGET).nr <= table.STREAMS * PANEL,
        "cost model: for one row, few panels come from memory side by side")
     equal(table.choose(matmul(3, 64, 4097, 0, 3, bias=False), "avx512", TARGET).mr, 3,

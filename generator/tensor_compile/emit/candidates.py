@@ -42,6 +42,7 @@ OPERANDS = 3          # registers beside the accumulators of one register of col
 STREAMS = 4           # panels side by side that the processor fetches ahead for one row, from memory
 STREAM = 0.012        # of the time of panels from memory, for each panel beyond
 APART = 3             # cycles a line of results whose neighbours are stored long before, or long after
+BROKEN = 2            # more of results that leave the second cache, where a tile does not store whole rows of them
 PAIR = 32             # columns of two lines of results: a processor fetches them together
 LONE = 4              # cycles a line of results, or of columns that are copied, where groups of columns part such pairs
 PARTED = 1.02         # how much longer all takes there, where a vector is a line
@@ -477,13 +478,17 @@ class _Model:
 
     def stores(self, m: int) -> float:
         """Rows that are stored in several groups of columns, of so many rows each that they left the cache between, or
-        in groups that end between two lines of a pair, or of bytes within a line: of a team, two threads write it."""
+        in groups that end between two lines of a pair, or of bytes within a line: of a team, two threads write it. The
+        processor fetches lines ahead that come one behind the other, as those of whole rows do."""
         rows, several = min(m, self.schedule.mc or m), self.n > self.schedule.nr
         apart = several and rows * _result_row(self.access) > self.target.l2 // 2
         line = self.target.line
         shared = several and self.result == 1 and line and not self.n % line and self.schedule.nr % line
         lines = m * self.n / line if shared else 0.0
-        return max(APART * apart, LONE * self.parted) * m * self.n / PANEL + SHARED * lines
+        broken = several and not self.access.product.integer and self.isa.lanes == PANEL \
+            and m * _result_row(self.access) > self.target.l2 > 0
+        each = max(APART * apart, LONE * self.parted) + BROKEN * broken
+        return each * m * self.n / PANEL + SHARED * lines
 
     def shared_rows(self, m: int) -> float:
         """A small kernel has few tiles for each thread. Tiles of the same rows and of different columns are often parts
