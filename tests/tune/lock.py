@@ -148,6 +148,7 @@ def bands() -> None:
             ("unknown rows", matmul(sym(dim("m")), 96, 16), none)):
         equal(found(kernel), expected, f"bands without a line: {what}")
     equal(found(matmul(least, 96, 16), replace(TARGET, threads=1)), none, "one thread has no team")
+    equal(found(matmul(small, 96, 16), replace(TARGET, arch="aarch64")), none, "small teams have bands on x86-64")
     many, few = matmul(4096, 96, 16), matmul(128, 96, 16)
     for kernel, usual in ((many, BANDS), (few, BANDS)):
         key = split_key(kernel, TARGET.name)

@@ -23,6 +23,7 @@ from .team_split import team_split
 BANDS = 16            # of a team
 LEAST_TILES = 16      # of a band: a tile more or less is little then; with fewer tiles, bands are those of small teams
 NEAR = 4              # of the second cache the part that holds all panels
+SMALL_TEAMS = ("x86_64",)    # where bands of small teams were measured
 
 
 def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) -> Schedule:
@@ -38,4 +39,6 @@ def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) ->
     found = replace(schedule, bands=BANDS, small_teams=few)
     if panels > target.l2 // NEAR or candidates.refusal(kernel, found) is not None:
         return schedule
-    return schedule if few and team_split(access, schedule) is not None else found
+    if few and (target.arch not in SMALL_TEAMS or team_split(access, schedule) is not None):
+        return schedule
+    return found
