@@ -2,7 +2,7 @@
 """Which instruction sets the processor that runs the tests has."""
 from __future__ import annotations
 
-from tensor_compile.emit.candidate_table import has_candidates
+from tensor_compile.emit.contraction.candidate_table import has_candidates
 from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.target import ARCHITECTURES
 

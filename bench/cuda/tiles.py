@@ -17,7 +17,7 @@ from pathlib import Path
 
 from run import ROOT, Log
 from tensor_compile import pipeline, target as targets
-from tensor_compile.emit.cuda_half import emit_half
+from tensor_compile.emit.cuda.half import emit_half
 from tensor_compile.emit.identity import identity
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda, schedule_half

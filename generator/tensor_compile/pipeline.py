@@ -23,11 +23,11 @@ from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
 from .graph.winograd_integers import winograd_integers
-from .emit import candidates
-from .emit.cuda_shapes import Shapes, with_shapes
+from .emit.contraction import candidates
+from .emit.cuda.shapes import Shapes, with_shapes
 from .emit.memory import memory
-from .emit.order_price import price_of
-from .emit.schedules import Choose, with_schedules
+from .emit.contraction.order_price import price_of
+from .emit.contraction.schedules import Choose, with_schedules
 from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, schedule_cuda, \
     sorted_words, stripes, tile_regions
 from .loops.byte_products import with_byte_products

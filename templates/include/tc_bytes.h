@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of bytes on processors whose registers have 32 bits (emit/byte_products.py). Integers wrap, so the order of
+ * Products of bytes on processors whose registers have 32 bits (emit/integers/products.py). Integers wrap, so the order of
  * terms changes no bit.
  *
  * Terms are taken by groups of four, a word in memory. A widened group is two words of two 16-bit numbers: the bytes 0

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
  * Steps of requantization as few instructions of a processor of 32 bits: exactly what their compositions compute
- * (emit/fixed_point.py).
+ * (emit/integers/fixed_point.py).
  */
 #ifndef TC_FIXED_H
 #define TC_FIXED_H

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of bytes with Helium, ARM's vectors of 128 bits (emit/byte_vectors.py). Integers wrap, so the order of terms
+ * Products of bytes with Helium, ARM's vectors of 128 bits (emit/integers/vectors.py). Integers wrap, so the order of terms
  * changes no bit. What follows the sums is computed by four neighbouring channels: a vector of narrow integers is
  * widened to i32 when it is loaded.
  */

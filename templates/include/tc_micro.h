@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * How a contraction calls the micro-kernels that all contractions share (emit/micro.py makes them).
+ * How a contraction calls the micro-kernels that all contractions share (emit/contraction/micro.py makes them).
  *
  * A micro-kernel adds the products of `taps` x `terms` terms, in ascending order, to a tile of accumulators. Row r of
  * tap t begins at rows[t * rows_step + r] + a_tap[t], its terms are a_step apart; the columns of tap t begin at

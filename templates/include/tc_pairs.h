@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of bytes on processors of 32 bits without instructions for several of them (emit/byte_pairs.py). Integers
+ * Products of bytes on processors of 32 bits without instructions for several of them (emit/integers/pairs.py). Integers
  * wrap, so the order of terms changes no bit.
  *
  * A word holds a term of two points, a + 2^16 b: one product with a weight is both products. Those of two terms fit: each

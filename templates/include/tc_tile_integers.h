@@ -5,7 +5,7 @@
  *
  * x86-64 without VNNI multiplies pairs of 16 bits. There a word of four bytes is multiplied in two halves: tct_load0_P
  * gives terms 0 and 2 of each column as 16 bits, tct_load1_P terms 1 and 3, and tct_arrange_P makes two such words of each
- * word of a row (emit/product_forms.py says where).
+ * word of a row (emit/contraction/product_forms.py says where).
  */
 #ifndef TC_TILE_INTEGERS_H
 #define TC_TILE_INTEGERS_H

@@ -10,7 +10,7 @@ from pathlib import Path
 import forked
 from processor import lacks
 from tap import done, equal, ok, raises, skip
-from tensor_compile.emit.candidate_table import candidates, has_candidates
+from tensor_compile.emit.contraction.candidate_table import candidates, has_candidates
 from tensor_compile.instruction_sets import INSTRUCTION_SETS, TABLE, baseline, instruction_set, read_instruction_sets
 from tensor_compile.loops.contraction_schedule import parse
 from tensor_compile.target import ARCHITECTURES, find, load

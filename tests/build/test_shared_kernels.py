@@ -8,7 +8,7 @@ from tap import done, equal, ok
 from tensor_compile import pipeline
 from tensor_compile import target as targets
 from tensor_compile.compile.cpu_target import kernel_sources
-from tensor_compile.emit import candidates
+from tensor_compile.emit.contraction import candidates
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.shared import Shared, shared

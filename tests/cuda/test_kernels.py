@@ -23,8 +23,8 @@ from importlib import util
 
 from tap import done, skip
 from tensor_compile.compile.toolchain import EXACT
-from tensor_compile.emit import cuda_kernels
-from tensor_compile.emit.cuda_half import emit_half, is_lined
+from tensor_compile.emit.cuda import kernels as cuda_kernels
+from tensor_compile.emit.cuda.half import emit_half, is_lined
 from tensor_compile.emit.kernels import PLACE, KernelSource, emit_plain, named
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import schedule_cuda, tile_limits

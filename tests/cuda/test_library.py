@@ -24,7 +24,7 @@ from tensor_compile.compile.progress import Progress
 from tensor_compile.compile.tune import Result
 from tensor_compile.compile.tune_variants import Built
 from tensor_compile.errors import UserError
-from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
+from tensor_compile.emit.cuda.kernels import emit_kernel, emit_plain
 from tensor_compile.loops import library_products, schedule_cuda
 from tensor_compile.loops.library_products import LibraryAlgorithm, library_product
 from tensor_compile.loops.parse import parse_unit

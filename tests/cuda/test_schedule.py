@@ -23,8 +23,8 @@ from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile.cuda_image import FLAGS
 from tensor_compile.compile.cuda_target import Cuda
-from tensor_compile.emit.cuda_half import emit_half
-from tensor_compile.emit.cuda_kernels import emit_kernel
+from tensor_compile.emit.cuda.half import emit_half
+from tensor_compile.emit.cuda.kernels import emit_kernel
 from tensor_compile.loops import line_tiles, schedule_cuda, schedule_half
 from tensor_compile.loops.grouped_contractions import MOST_SUMS
 from tensor_compile.loops.scalar_ir import Apply, Buffer, Load, Reduction

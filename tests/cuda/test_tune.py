@@ -24,8 +24,8 @@ from tensor_compile.compile import cuda_image, lock as locks, toolchain, tune_cu
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.lock_cuda import ShapeTuning, key_of
 from tensor_compile.compile.tune import Result, Telling
-from tensor_compile.emit.cuda_kernels import emit_kernel, emit_plain
-from tensor_compile.emit.cuda_shapes import is_tuned
+from tensor_compile.emit.cuda.kernels import emit_kernel, emit_plain
+from tensor_compile.emit.cuda.shapes import is_tuned
 from tensor_compile.errors import UsageError, UserError
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.grouped_contractions import MOST_GROUPED

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A thread arranges the weights of a convolution by lines of images (emit/image_lines.py) once for all its pieces: they
-are cleared behind its first piece, and its next ones give the same results. Another step, with cleared weights, does
-not.
+"""A thread arranges the weights of a convolution by lines of images (emit/contraction/image_lines.py) once for all its
+pieces: they are cleared behind its first piece, and its next ones give the same results. Another step, with cleared
+weights, does not.
 """
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from tap import done, equal, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
-from tensor_compile.emit import image_lines
-from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.schedules import with_scratch
+from tensor_compile.emit.contraction import image_lines
+from tensor_compile.emit.contraction.source import emit_contraction
+from tensor_compile.emit.contraction.schedules import with_scratch
 from tensor_compile.loops import products
 from tensor_compile.loops.loop_ir import ContractionKernel
 

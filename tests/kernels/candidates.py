@@ -26,11 +26,11 @@ from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
-from tensor_compile.emit import candidates as table, image_lines
-from tensor_compile.emit.byte_windows import multiplies_four
-from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.candidate_table import Candidate
-from tensor_compile.emit.in_registers import named
+from tensor_compile.emit.contraction import candidates as table, image_lines
+from tensor_compile.emit.integers.windows import multiplies_four
+from tensor_compile.emit.contraction.source import emit_contraction
+from tensor_compile.emit.contraction.candidate_table import Candidate
+from tensor_compile.emit.contraction.in_registers import named
 from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule

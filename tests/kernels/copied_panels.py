@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cases import matmul, sums
 from tap import done, ok
-from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.loops.contraction_schedule import Schedule
 
 WAY = 4096    # bytes

@@ -14,9 +14,9 @@ from tap import done, equal, ok, skip
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.objects import Unit, compile_units
-from tensor_compile.emit.candidates import refusal
-from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.in_registers import named
+from tensor_compile.emit.contraction.candidates import refusal
+from tensor_compile.emit.contraction.source import emit_contraction
+from tensor_compile.emit.contraction.in_registers import named
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.loops.scalar_ir import Apply
 

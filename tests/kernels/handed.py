@@ -7,7 +7,7 @@ from dataclasses import replace
 from cases import dim, typed
 from tap import done, equal, ok
 from tensor_compile import target as targets
-from tensor_compile.emit.candidates import choose
+from tensor_compile.emit.contraction.candidates import choose
 from tensor_compile.loops import products
 from tensor_compile.loops.kernel_interface import changed
 from tensor_compile.symbolic import sym

@@ -21,12 +21,12 @@ from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.objects import Unit, compile_units
-from tensor_compile.emit import candidates as table
-from tensor_compile.emit import micro
-from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.candidate_table import micro_pointers
-from tensor_compile.emit.in_registers import named
-from tensor_compile.emit.micro import Micro
+from tensor_compile.emit.contraction import candidates as table
+from tensor_compile.emit.contraction import micro
+from tensor_compile.emit.contraction.source import emit_contraction
+from tensor_compile.emit.contraction.candidate_table import micro_pointers
+from tensor_compile.emit.contraction.in_registers import named
+from tensor_compile.emit.contraction.micro import Micro
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 from cases import convolution, dim, matmul
 from tap import done, equal
-from tensor_compile.emit import padding
-from tensor_compile.emit.access import Access
+from tensor_compile.emit.contraction import padding
+from tensor_compile.emit.contraction.access import Access
 from tensor_compile.emit.scalar import extent
 from tensor_compile.loops.loop_ir import ContractionKernel
 from tensor_compile.loops.scalar_ir import Load

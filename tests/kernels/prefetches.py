@@ -22,12 +22,12 @@ from tensor_compile import target as targets
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.host_programs import TEMPLATES
-from tensor_compile.emit import candidates as table, micro
-from tensor_compile.emit.access import Access
-from tensor_compile.emit.contraction import emit_contraction
-from tensor_compile.emit.in_registers import stands_alone, streamed
-from tensor_compile.emit.schedule_blocks import cuts_taps, later_terms
-from tensor_compile.emit.schedules import floats, scratch
+from tensor_compile.emit.contraction import candidates as table, micro
+from tensor_compile.emit.contraction.access import Access
+from tensor_compile.emit.contraction.source import emit_contraction
+from tensor_compile.emit.contraction.in_registers import stands_alone, streamed
+from tensor_compile.emit.contraction.schedule_blocks import cuts_taps, later_terms
+from tensor_compile.emit.contraction.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
 # Put before every kernel, precompiled with what kernels include.

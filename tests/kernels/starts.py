@@ -8,9 +8,9 @@ from dataclasses import replace
 from cases import causal, dim, matmul, typed
 from tap import done, ok
 from tensor_compile import target as targets
-from tensor_compile.emit.biases import bias_of
-from tensor_compile.emit.candidates import choose
-from tensor_compile.emit.contraction import emit_contraction
+from tensor_compile.emit.contraction.biases import bias_of
+from tensor_compile.emit.contraction.candidates import choose
+from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.instruction_sets import instruction_set
 from tensor_compile.loops import products
 from tensor_compile.loops.loop_ir import Store

@@ -12,9 +12,9 @@ from pathlib import Path
 from cases import dim, matmul, typed, window
 from tap import done, equal, ok
 from tensor_compile import target as targets
-from tensor_compile.emit import candidates as table
-from tensor_compile.emit.access import Access
-from tensor_compile.emit.team_split import emit_split, Split, team_split, TEAMS, TeamSplit
+from tensor_compile.emit.contraction import candidates as table
+from tensor_compile.emit.contraction.access import Access
+from tensor_compile.emit.contraction.team_split import emit_split, Split, team_split, TEAMS, TeamSplit
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import sym

@@ -20,9 +20,9 @@ from tap import done, equal, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
-from tensor_compile.emit import candidates as table, schedule_blocks
-from tensor_compile.emit.access import Access
-from tensor_compile.emit.schedules import isas_of
+from tensor_compile.emit.contraction import candidates as table, schedule_blocks
+from tensor_compile.emit.contraction.access import Access
+from tensor_compile.emit.contraction.schedules import isas_of
 from tensor_compile.loops import products
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.symbolic import Sym, sym

@@ -10,7 +10,7 @@ from harness import TARGET, _difference, module_of, random_tensor
 from oracle import programs
 from oracle.graph import Run
 from tap import done, equal, ok
-from tensor_compile.emit.order_price import price_of
+from tensor_compile.emit.contraction.order_price import price_of
 from tensor_compile.graph.text import print_function
 from tensor_compile.graph.verify import verify
 from tensor_compile.loops import fuse, layout, lower, orders, plan, schedule, verify_loops

@@ -8,7 +8,7 @@ from dataclasses import replace
 from tap import done, equal, ok
 from tensor_compile import pipeline, target as targets
 from tensor_compile.compile.lock_cuda import key_of
-from tensor_compile.emit.cuda_shapes import Shapes, Tuned
+from tensor_compile.emit.cuda.shapes import Shapes, Tuned
 from tensor_compile.emit.work import kernel_work
 from tensor_compile.loops import schedule_cuda
 from tensor_compile.loops.column_pairs import half_of, Halves

@@ -8,7 +8,7 @@ from dataclasses import replace
 from cases import buffer, Case, Const, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
 from harness import run_all
 from tap import done, ok
-from tensor_compile.emit.byte_windows import emit_byte_window
+from tensor_compile.emit.integers.windows import emit_byte_window
 
 # images, height, width, channels, window, stride, padding, dtypes of image and results, largest factor, zero point
 CASES = ((1, 5, 4, 16, 3, 1, 1, "u8", "i8", 0.02, -3), (1, 6, 5, 32, 3, 2, 1, "i8", "u8", 2, -3),

@@ -4,7 +4,7 @@ caches. And quotients by one number."""
 from cases import load, op, small
 from harness import Case, buffer, loop, run_all
 from tap import done, ok
-from tensor_compile.emit import loop_nest
+from tensor_compile.emit.nests import loop_nest
 from tensor_compile.emit.kernels import emit_kernel
 from tensor_compile.loops.loop_ir import Phase, RowReduce, Store
 from tensor_compile.loops.scalar_ir import Local, Reduction

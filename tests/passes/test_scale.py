@@ -10,7 +10,7 @@ import time
 
 from random_graph import random_module
 from tap import done, equal, note, ok
-from tensor_compile.emit.reduction import siblings
+from tensor_compile.emit.nests.reduction import siblings
 from tensor_compile.graph import passes
 from tensor_compile.graph.divide import divide
 from tensor_compile.graph.ir import Function, Module, Node, TensorType, Value

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of images of few channels by words of lines (emit/image_lines.py): the bits of the interpreter."""
+"""Convolutions of images of few channels by words of lines (emit/contraction/image_lines.py): the same bits."""
 import random
 import tempfile
 from pathlib import Path

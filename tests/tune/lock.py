@@ -12,10 +12,10 @@ from tap import done, equal, ok, raises
 from tensor_compile.compile import decisions, lock as locks
 from tensor_compile import target as targets
 from tensor_compile.compile import tune
-from tensor_compile.emit import candidates as table
-from tensor_compile.emit.candidate_table import PANEL
-from tensor_compile.emit.key import kernel_key, split_key
-from tensor_compile.emit.team_bands import BANDS, LEAST_TILES, team_bands
+from tensor_compile.emit.contraction import candidates as table
+from tensor_compile.emit.contraction.candidate_table import PANEL
+from tensor_compile.emit.contraction.key import kernel_key, split_key
+from tensor_compile.emit.contraction.team_bands import BANDS, LEAST_TILES, team_bands
 from tensor_compile.errors import UserError
 from tensor_compile.instruction_sets import INSTRUCTION_SETS
 from tensor_compile.symbolic import sym

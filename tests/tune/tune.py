@@ -17,8 +17,8 @@ from tensor_compile.compile import lock as locks
 from tensor_compile.compile import harness, toolchain, tune, tune_pace
 from tensor_compile import target as targets
 from tensor_compile.compile.cache import Cache
-from tensor_compile.emit import candidates as table, micro
-from tensor_compile.emit.key import kernel_key
+from tensor_compile.emit.contraction import candidates as table, micro
+from tensor_compile.emit.contraction.key import kernel_key
 from tensor_compile.cli import tune_command
 from tensor_compile.errors import UserError
 from tensor_compile.loops.contraction_schedule import parse

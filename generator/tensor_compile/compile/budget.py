@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Sequence, TYPE_CHECKING
 
 from ..emit.memory import memory
-from ..emit.micro import LIBRARY
+from ..emit.contraction.micro import LIBRARY
 from ..errors import UserError
 from ..records import dataclass
 from . import by_layer

@@ -9,7 +9,7 @@ from typing import Callable, Hashable
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource, emit_kernel, emit_plain
 from ..emit.driver import emit_driver
-from ..emit.schedules import isas_of
+from ..emit.contraction.schedules import isas_of
 from ..emit.shared import Shared, shared
 from ..errors import UserError
 from ..instruction_sets import instruction_set

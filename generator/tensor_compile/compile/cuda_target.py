@@ -9,9 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, ClassVar, Hashable
 
-from ..emit.cuda_kernels import emit_kernel, emit_plain
-from ..emit.cuda_driver import IMAGE, emit_driver
-from ..emit.cuda_products import given_away
+from ..emit.cuda.kernels import emit_kernel, emit_plain
+from ..emit.cuda.driver import IMAGE, emit_driver
+from ..emit.cuda.products import given_away
 from ..emit.identity import identity
 from ..emit.kernels import KernelSource
 from ..emit.weights import embedding

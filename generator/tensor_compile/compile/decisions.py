@@ -8,10 +8,10 @@ import re
 from dataclasses import replace
 from typing import Iterator, Sequence
 
-from ..emit import candidates as table
-from ..emit.access import Access
-from ..emit.key import order_key, split_key
-from ..emit.team_bands import team_bands
+from ..emit.contraction import candidates as table
+from ..emit.contraction.access import Access
+from ..emit.contraction.key import order_key, split_key
+from ..emit.contraction.team_bands import team_bands
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, leaves, ModelPlan, regions, Tiles
 from ..loops.orders import choice_name, Offer

@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ..emit.access import Access
-from ..emit import micro
-from ..emit.contraction import emit_contraction, emit_reference
-from ..emit.schedules import with_scratch
+from ..emit.contraction.access import Access
+from ..emit.contraction import micro
+from ..emit.contraction.source import emit_contraction, emit_reference
+from ..emit.contraction.schedules import with_scratch
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule

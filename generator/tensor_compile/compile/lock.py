@@ -21,8 +21,9 @@ An entry of a contraction names its schedule, one of a split how a team shares i
 they lie, one of a fusion whether it is made (decisions.py), one of a variant its form (loops/variant_form.py). Where no
 clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
-The first line of an entry is its key (emit/key.py), the second the candidate, then provenance: it is recorded and never
-compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file.
+The first line of an entry is its key (emit/contraction/key.py), the second the candidate, then provenance: it is
+recorded and never compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune`
+writes the file.
 """
 from __future__ import annotations
 
@@ -32,9 +33,9 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Mapping
 
-from ..emit import candidates as table
-from ..emit.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
-from ..emit.team_bands import team_bands
+from ..emit.contraction import candidates as table
+from ..emit.contraction.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
+from ..emit.contraction.team_bands import team_bands
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..graph.ir import Function

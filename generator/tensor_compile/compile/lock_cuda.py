@@ -13,8 +13,8 @@ from dataclasses import field
 from pathlib import Path
 from typing import Callable
 
-from ..emit.cuda_shapes import Tuned
-from ..emit.key import attention_key, rows_key, shape_key
+from ..emit.cuda.shapes import Tuned
+from ..emit.contraction.key import attention_key, rows_key, shape_key
 from ..loops import schedule_cuda
 from ..loops.library_products import algorithm, library_product, LibraryAlgorithm, shown
 from ..loops.loop_ir import AttentionKernel, LoopNestKernel

@@ -116,7 +116,8 @@ def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
 
 
 def _splits(program: Program) -> list[str]:
-    """Contractions that a team shares in bands of rows, by the tuning lock or without it (emit/team_bands.py)."""
+    """Contractions that a team shares in bands of rows, by the tuning lock or without it
+    (emit/contraction/team_bands.py)."""
     kernels = (step.kernel for step in program.kernel_steps)
     parts = (part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
              for part in k.contractions)

@@ -19,9 +19,9 @@ from math import inf
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping, Protocol, Sequence
 
-from ..emit import candidates as table
-from ..emit.key import kernel_key
-from ..emit.schedules import made_for
+from ..emit.contraction import candidates as table
+from ..emit.contraction.key import kernel_key
+from ..emit.contraction.schedules import made_for
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel, LoopNestKernel

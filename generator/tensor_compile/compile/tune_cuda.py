@@ -12,8 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
-from ..emit.cuda_kernels import emit_kernel, emit_plain
-from ..emit.cuda_shapes import Tuned, is_tuned, product_of
+from ..emit.cuda.kernels import emit_kernel, emit_plain
+from ..emit.cuda.shapes import Tuned, is_tuned, product_of
 from ..emit.kernels import KernelSource
 from ..errors import UserError
 from ..graph.dtypes import DTYPES

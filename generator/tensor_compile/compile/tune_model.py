@@ -9,7 +9,7 @@ from dataclasses import field, replace
 from functools import partial
 from typing import Callable, Iterable, Iterator, Sequence
 
-from ..emit.key import split_key
+from ..emit.contraction.key import split_key
 from ..errors import Interrupted, UsageError
 from ..instruction_sets import instruction_set
 from ..loops import schedule_cuda

@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from math import inf
 from typing import Hashable, Iterator, Mapping, Sequence
 
-from ..emit.access import Access
+from ..emit.contraction.access import Access
 from ..loops.contraction_schedule import parse, Schedule
 from ..records import dataclass
 from .harness import Case

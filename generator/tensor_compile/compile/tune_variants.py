@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Callable, Iterator, Mapping
 
-from ..emit.key import variant_key
+from ..emit.contraction.key import variant_key
 from ..emit.work import program_work
 from ..errors import UserError
 from ..graph.ir import Function

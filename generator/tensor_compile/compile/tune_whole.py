@@ -13,7 +13,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Mapping
 
-from ..emit.cuda_shapes import is_tuned, product_of
+from ..emit.cuda.shapes import is_tuned, product_of
 from ..errors import UserError
 from ..loops import schedule_cuda
 from ..loops.loop_ir import FunctionPlan, ModelPlan, Variant

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..loops.loop_ir import ExternKernel
 from ..loops.scalar_ir import Buffer
 from .index import c_index
-from .loop_nest import parameters
+from .nests.loop_nest import parameters
 
 
 def emit_extern(kernel: ExternKernel, symbol: str) -> str:

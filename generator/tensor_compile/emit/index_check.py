@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..loops.loop_ir import CheckKernel
 from .index import c_index
-from .loop_nest import parameters
+from .nests.loop_nest import parameters
 from .scalar import C_TYPE
 
 

@@ -11,16 +11,16 @@ from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, Kernel, LoopNestKernel, \
     GroupedContractionKernel
 from ..records import dataclass
-from .byte_products import WordEmitter, emit_byte_product
-from .byte_pairs import PairEmitter
-from .byte_vectors import VectorEmitter
-from .byte_windows import emit_byte_window
+from .integers.products import WordEmitter, emit_byte_product
+from .integers.pairs import PairEmitter
+from .integers.vectors import VectorEmitter
+from .integers.windows import emit_byte_window
 from .index_check import emit_check
 from .externs import emit_extern
-from . import micro
-from .micro import Micro
-from .lane_nest import emit_lane_nest
-from .loop_nest import emit_loop_nest, parameters
+from .contraction import micro
+from .contraction.micro import Micro
+from .integers.lane_nest import emit_lane_nest
+from .nests.loop_nest import emit_loop_nest, parameters
 
 PLACE = "tck_symbol"  # the function's name until its text is known
 
@@ -40,7 +40,7 @@ class KernelSource:
 def emit_plain(kernel: Kernel, isa: str) -> KernelSource:
     """The kernel of the reference: one element after the other. isa: one without vectors."""
     if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
-        from .contraction import emit_reference
+        from .contraction.source import emit_reference
         return named(kernel, isa, emit_reference(kernel, PLACE))
     return emit_kernel(kernel, isa)
 
@@ -62,7 +62,7 @@ def emit_kernel(kernel: Kernel, isa: str) -> KernelSource:
     elif isinstance(kernel, ExternKernel):
         text = emit_extern(kernel, PLACE)
     elif isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
-        from .contraction import emit_contraction
+        from .contraction.source import emit_contraction
         chosen = [next(s for s in part.schedules if s.isa == isa) for part in kernel.contractions]
         made = emit_contraction(kernel, chosen, PLACE)
         return named(kernel, isa, made.text, made.micros)

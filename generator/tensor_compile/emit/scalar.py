@@ -173,7 +173,7 @@ class ScalarEmitter:
         elif isinstance(node, Load):
             result = self.load(node)
         elif isinstance(node, Reduction):
-            from .reduction import emit_reduction
+            from .nests.reduction import emit_reduction
             result = emit_reduction(self, node)
         elif isinstance(node, Apply):
             result = self.apply(node)

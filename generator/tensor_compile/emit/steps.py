@@ -16,15 +16,15 @@ from ..loops.scalar_ir import Buffer
 from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window
 from ..symbolic import Expr
-from .access import Access
-from .byte_windows import byte_window, multiplies_words
+from .contraction.access import Access
+from .integers.windows import byte_window, multiplies_words
 from .cwriter import string
 from .memory import Memory, closes_checks, is_check
-from .product_forms import form
-from .schedule_blocks import copies_rows_once, remembers
-from .schedules import isas_of
+from .contraction.product_forms import form
+from .contraction.schedule_blocks import copies_rows_once, remembers
+from .contraction.schedules import isas_of
 from .streams import PANEL, ROWS, streams, Streams
-from .team_split import copying
+from .contraction.team_split import copying
 from .work import kernel_work, tiles_work
 
 if TYPE_CHECKING:

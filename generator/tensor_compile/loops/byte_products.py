@@ -152,7 +152,7 @@ Form = Columns | Row | Channels
 
 
 def pair_words(form: Form) -> int:
-    """Scratch of a form that is computed by words of two points (emit/byte_pairs.py)."""
+    """Scratch of a form that is computed by words of two points (emit/integers/pairs.py)."""
     if isinstance(form, Columns):
         return 4 * form.groups
     if isinstance(form, Row):

@@ -22,12 +22,12 @@ class Schedule:
     packed_b: so are the columns of b, nc at a time (0: nr), in panels. prefetch: panels of the next columns are fetched
     meanwhile, and the next terms of its own to the first cache; where b lies as one piece, the next block of terms.
     epilogue: "registers", in the code of the tile, which then is the kernel's own; "memory", behind a micro-kernel of
-    the library, which leaves its accumulators in memory (emit/micro.py). compact: what is left of the rows is computed
-    by few tiles, as large as the full one or of one row (emit/schedule_tiles.py). bands: a team shares the results as
-    so many bands of rows, in each columns outermost, so that what a thread takes are rectangles; 0: columns outermost,
-    or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each has as much as a tile
-    of rows; larger teams share as without bands. lines: rows are windows of an image, whose lines are copied in their
-    place (emit/image_lines.py).
+    the library, which leaves its accumulators in memory (emit/contraction/micro.py). compact: what is left of the rows
+    is computed by few tiles, as large as the full one or of one row (emit/contraction/schedule_tiles.py). bands: a team
+    shares the results as so many bands of rows, in each columns outermost, so that what a thread takes are rectangles;
+    0: columns outermost, or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each
+    has as much as a tile of rows; larger teams share as without bands. lines: rows are windows of an image, whose lines
+    are copied in their place (emit/contraction/image_lines.py).
     """
 
     isa: str

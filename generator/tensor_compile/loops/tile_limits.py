@@ -11,7 +11,8 @@ from .scalars import walk
 
 def of_terms(part: ContractionKernel) -> Expr | None:
     """In the row of the variable and all rows before it, terms from here on are left out: first operands are zeros
-    there, and a sum that is NaN by what it is multiplied with is computed again without them (emit/again.py)."""
+    there, and a sum that is NaN by what it is multiplied with is computed again without them
+    (emit/contraction/again.py)."""
     if part.where is None or len(part.k) != 1:
         return None
     return next((x for s in conjuncts(part.where) if (x := false_from(s, part.k[0], part.m)) is not None), None)

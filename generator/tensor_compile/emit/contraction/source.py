@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: Apache-2.0
+"""C source of a contraction by its schedules (templates/contraction/).
+
+A tile is mr x nr accumulators that live in registers over all terms, or a block of them, in ascending order of k from
++0: the order `seq` of docs/numerics.md, whatever the tile. What is left of the rows is computed by lower tiles and what
+is left of the columns by narrower ones; the last panel's missing columns are computed and not stored.
+"""
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Sequence
+
+from ...instruction_sets import instruction_set
+from ...loops.contraction_schedule import Schedule
+from ...loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ...loops.scalar_ir import Load
+from ...records import dataclass
+from ...symbolic import Sym
+from . import in_memory
+from .access import Access
+from .epilogue import names_of, statements, sum_again
+from ..frame import Frame, PROCESSOR
+from ..identity import identity
+from .image_lines import emit_lines
+from ..index import c_index
+from .micro import Micro
+from ..scalar import C_TYPE, constant, extent
+from .schedule_blocks import asks_threads, remembers
+from .team_split import emit_split, team_split
+from ..template import expand_file
+
+
+@dataclass(frozen=True, slots=True)
+class ContractionText:
+    """A translation unit, and the micro-kernels that it calls."""
+
+    text: str
+    micros: frozenset[Micro]
+
+
+@dataclass(frozen=True, slots=True)
+class _LoopText:
+    var: str
+    extent: str
+
+
+def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chosen: Sequence[Schedule],
+                     symbol: str) -> ContractionText:
+    """The translation unit that defines `symbol` (docs/loops.md, kernel ABI). chosen: a schedule for each part, all of
+    one instruction set. Parts that differ in nothing but their buffers share their code."""
+    parts, isa = kernel.contractions, instruction_set(chosen[0].isa)
+    owns: dict[tuple[Any, ...], str] = {}
+    texts, calls = [], []
+    micros: frozenset[Micro] = frozenset()
+    for i, (part, schedule) in enumerate(zip(parts, chosen, strict=True)):
+        form = (identity(part), schedule)
+        if form not in owns:
+            owns[form] = f"part{len(owns)}_" if len(parts) > 1 else ""
+            text, needed = (emit_lines(part, schedule, owns[form]), frozenset[Micro]()) if schedule.lines else \
+                in_memory.emit_part(part, schedule, owns[form])
+            texts.append(text)
+            micros |= needed
+        pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
+        calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
+                      "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
+                      "held": ", held" if remembers(schedule) else "",
+                      "threads": "" if not asks_threads(Access.of(part), schedule) else
+                      ", team" if remembers(schedule) else ", threads"})
+    shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
+    texts += [str(shared["share"])] if shared["share"] else []
+    scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
+    return ContractionText(expand_file("contraction/kernel.c.in", {
+        "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
+        "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
+        "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
+        "total": " + ".join(f"count{i}" for i in range(len(parts))),
+        "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
+
+
+def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,
+                   frame: Frame = PROCESSOR) -> str:
+    """Plain loops that compute what every candidate must: the order of docs/numerics.md, one point after the other."""
+    return expand_file("contraction/reference.c.in", {
+        "label": kernel.label, "header": frame.header, "begin": frame.begin(symbol),
+        "parts": [_reference(part) for part in whole(kernel)]})
+
+
+def whole(kernel: ContractionKernel | GroupedContractionKernel) -> list[ContractionKernel]:
+    """The parts with the parameters and dims of the kernel that they are of."""
+    return [replace(part, params=kernel.params, dims=kernel.dims) for part in kernel.contractions]
+
+
+def _reference(kernel: ContractionKernel) -> dict[str, object]:
+    names = names_of(kernel) | {s: f"k{i}" for i, s in enumerate(kernel.k)}
+    buffers = {p.name: p for p in kernel.params}
+    parameter = {p.name: i for i, p in enumerate(kernel.params)}
+
+    def loops(variables: tuple[Sym, ...]) -> list[_LoopText]:
+        return [_LoopText(names[s], c_index(extent(s), names)) for s in variables]
+
+    product = kernel.product
+
+    def element(load: Load) -> str:
+        text = f"((const {C_TYPE[load.dtype]} *)p[{parameter[load.buffer]}])" \
+               f"[{c_index(buffers[load.buffer].address(load.index), names)}]"
+        return text if load.dtype == product.sum else f"tc_cast_{load.dtype}_{product.sum}({text})"
+
+    accs = [f"acc{i}" for i in range(len(kernel.b))]
+    less = f" - ({product.zero})" if product.zero else ""
+    valid = " && ".join(f"({c_index(e, names)}) >= 0" for e in kernel.a.valid) or "1"
+    a, other = element(kernel.a), kernel.a.other
+    if other is not None and other.bits:
+        a, valid = f"({valid} ? {a} : {constant(other)})", "1"
+    return {"integer": product.integer, "sum_c": C_TYPE[product.sum],
+            "points": loops(kernel.batch + kernel.m + kernel.n), "terms": loops(kernel.k), "a": a,
+            "sums": [{"acc": acc, "b": f"{element(b)}{less}"} for acc, b in zip(accs, kernel.b)],
+            "valid": valid,
+            "epilogue": "\n".join([*sum_again(kernel, names, "acc0"), *statements(kernel, names, 1, None, accs)])}

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Loop nests of one element, or one vector, after the other: reductions inside a point, rows, windows, transposes."""

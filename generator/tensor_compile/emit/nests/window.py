@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows: results of neighbouring positions that read the same few elements, some of them side by side.
+
+A depthwise convolution, or a pooling, over the last variable of the rows: `Cut.width` positions are computed together,
+16 channels at a time. Every term of the window is code of its own, with the weight loaded once and an element of the
+image once for all positions that read it. The first and the last positions of a row are code of their own, in which
+terms of the padding do not occur; those in between need no test. Every sum keeps its order.
+"""
+from __future__ import annotations
+
+import itertools
+from typing import Sequence
+
+from ...instruction_sets import InstructionSet
+from ...loops.loop_ir import LoopNestKernel, Store
+from ...loops.scalar_ir import Const, Reduction
+from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
+from ...records import dataclass
+from ...symbolic import Expr, Sym, const, is_nonnegative
+from .reduction import POSITIONS, term
+from ..scalar import V_TYPE, ScalarEmitter, constant, extent, splat
+
+MOST_WIDTH = 8      # positions side by side
+MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
+MOST_TERMS = 64     # of a window
+MOST_CODE = 288     # terms of all positions
+FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
+INTEGERS = 2        # whose elements are widened when they are loaded: the more positions share one, the better
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
+    part has terms of the padding."""
+
+    row: Sym
+    width: int
+    count: int
+    rest: int
+    alike: bool
+
+
+def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
+    """How a kernel's positions are computed side by side; None where they are not windows, or not wide."""
+    if len(kernel.phases) != 1 or not kernel.rows:
+        return None
+    (phase,), row = kernel.phases, kernel.rows[-1]
+    stores = phase.stores
+    if phase.reduces or len(phase.vars) != 1 or any(x.dynamic for x in stores) or not extent(row).is_const:
+        return None
+    found = _windows(stores)
+    if not found or not all(_fits(r, phase.vars[0], row) for r in found):
+        return None
+    terms = sum(_terms(r) for r in found)
+    side = MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
+    most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found),
+               MOST_CODE // terms)
+    size = extent(row).value
+    if most < 2 or size < 2:
+        return None
+    width = -(-size // -(-size // most))
+    count = -(-size // width)
+    asked = [e for x in stores for e in expressions(x.value)]
+    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked))
+
+
+def _windows(stores: Sequence[Store]) -> list[Reduction]:
+    return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
+
+
+def _terms(r: Reduction) -> int:
+    return domain_size(r.vars).value
+
+
+def _fits(r: Reduction, lanes: Sym, row: Sym) -> bool:
+    """Few terms, in an order that takes one after the other; which of them exist is the same for all lanes."""
+    if r.order in ("lanes", "running") or r.op in POSITIONS or r.dtype not in V_TYPE:
+        return False
+    if not all(extent(s).is_const for s in r.vars) or not 2 <= _terms(r) <= MOST_TERMS:
+        return False
+    inside = list(walk(r.value))
+    if any(isinstance(x, Reduction) for x in inside) or any(lanes in e.symbols() for e in r.valid):
+        return False
+    read = [e for x in loads(r.value) for e in x.index]
+    return any(lanes in e.symbols() for e in read) and any(row in e.symbols() for e in read)
+
+
+def compute(emitter: ScalarEmitter, stores: Sequence[Store]) -> None:
+    """The windows of all stores in the innermost scope, a term of each in turn; their values are known from then on."""
+    groups: dict[tuple[Sym, ...], list[Reduction]] = {}
+    for r in _windows(stores):
+        groups.setdefault(r.vars, []).append(r)
+    for variables, group in groups.items():
+        _compute(emitter, variables, group)
+
+
+def _compute(emitter: ScalarEmitter, variables: tuple[Sym, ...], group: list[Reduction]) -> None:
+    accs = [emitter.fresh("s") for _ in group]
+    for acc, r in zip(accs, group, strict=True):
+        first = constant(identity(r.op, r.order, r.dtype))
+        emitter.lines.append(f"{V_TYPE[r.dtype]} {acc} = {splat(r.dtype, first)};")
+    guard: tuple[Expr, ...] = ()
+    for place in itertools.product(*(range(extent(s).value) for s in variables)):
+        at = {s: const(i) for s, i in zip(variables, place)}
+
+        def there(e: Expr, at: dict[Sym, Expr] = at) -> Expr:
+            return e.substitute(at)
+        change = Rewriter(there)
+        for acc, r in zip(accs, group, strict=True):
+            asked = [e.substitute(at) for e in r.valid]
+            if any(is_nonnegative(-1 - e) for e in asked):
+                continue
+            wanted = tuple(e for e in asked if not is_nonnegative(e))
+            if wanted != guard:
+                _leave(emitter, guard)
+                guard = wanted
+                if guard:
+                    emitter.open(guard=True)
+            emitter.lines.append(f"{acc} = {term(emitter, r.op, r.dtype, acc, change(r.value), True)};")
+    _leave(emitter, guard)
+    for acc, r in zip(accs, group, strict=True):
+        if r.op == "dot":   # a sum that starts from +0 never is -0; a fused product that underflows may be
+            emitter.lines.append(f"{acc} = tcv_add_{r.dtype}({acc}, {splat(r.dtype, constant(Const(r.dtype, 0)))});")
+        emitter.know(r, acc)
+
+
+def _leave(emitter: ScalarEmitter, guard: tuple[Expr, ...]) -> None:
+    if guard:
+        emitter.close(f"if ({emitter.all_nonnegative(guard)})")
