@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Less scratch for products of bytes (integers/products.py) where an arena would be larger for it alone.
+"""Less scratch for products of bytes (byte_products.py) where an arena would be larger for it alone.
 
 What tensors need at once is known before the arena is planned. A kernel may have as much scratch as fits beside the
 tensors that are needed then, and a share of what they need at most. More makes it faster, so a kernel at whose step few

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What products of bytes (integers/products.py) have in scratch where they are computed by vectors of 16 bytes."""
+"""What products of bytes (byte_products.py) have in scratch where they are computed by vectors of 16 bytes."""
 from __future__ import annotations
 
 from math import gcd
