@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Columns of a product as pairs that lie a half of something apart, as the elements that rotary positions turn: where
-both sums of a point are of such a pair, warps of one block have them and tell each other (paired.py, emit/cuda/few.py)."""
+both sums of a point are of such a pair, warps of one block have them and tell each other (paired.py,
+emit/cuda/few.py)."""
 from __future__ import annotations
 
 from functools import lru_cache
