@@ -64,7 +64,8 @@ CANCELS = """#include <tensor_compile/model.h>
 TC_MODEL(cancels)
 {
     tc_tensor part = tc_input(g, "part", TC_F32, 4);
-    tc_output(g, "little", tc_mul(tc_cast(tc_cast(tc_mul(tc_sub(tc_add(part, 1e6f), 1e6f), 10), TC_I32), TC_F32), 0.5f));
+    tc_tensor whole = tc_round(tc_mul(tc_sub(tc_add(part, 1e6f), 1e6f), 10));
+    tc_output(g, "little", tc_mul(tc_cast(tc_cast(whole, TC_I32), TC_F32), 0.5f));
 }
 """
 
