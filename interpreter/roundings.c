@@ -42,7 +42,8 @@ bool tci_roundings_write(const tci_scope *scope, const tci_node *node, const tci
     return true;
 }
 
-/* The file's floats for the node; *ended where it has none. */
+/* The file's floats for the node; r->ended where it has none. The file does not hold whole ones: each is the integer next
+ * to `own`, as it is where both floats are nearly the same. */
 static bool read_floats(const tci_scope *scope, const tci_node *node, const tci_tensor *own, tci_tensor *theirs)
 {
     tci_roundings *r = scope->roundings;
@@ -83,9 +84,9 @@ bool tci_roundings_follow(const tci_scope *scope, const tci_node *node, const tc
         const size_t size = tci_dtype_size(out->dtype);
         for (int64_t i = 0; i < tci_tensor_elements(&own) && ok; i++) {
             char *to = out->data + (size_t)i * size, *from = other.data + (size_t)i * size;
-            if (!memcmp(to, from, size))
-                continue;
             const double a = at(&theirs, i), b = at(&own, i);
+            if (!memcmp(to, from, size) || (isnan(a) && isnan(b)))
+                continue;
             if (fabs(a - b) <= r->atol + r->rtol * fabs(b)) {
                 memcpy(to, from, size);
                 r->taken++;

@@ -101,6 +101,21 @@ arena size=0 lower_bound=0
 """, "none"))
 ok(True, "where there is no point no two of them meet")
 
+verify(parse_unit("""tensor_compile.loops 1 program
+dim n range=1:64 divisor=1
+buffer output "y" : f32[3*n-6]
+loop_nest "three" rows (i0:n-2) grain 1 {
+  params ("y") dims (n)
+  phase () {
+    "y"[i0] = f32 0x0
+    "y"[n+i0-2] = f32 0x0
+    "y"[2*n+i0-4] = f32 0x0
+  }
+}
+arena size=0 lower_bound=0
+""", "three"))
+ok(True, "parts do not meet where each has a point")
+
 finds("a store behind a check without a barrier", "first: stores before every thread has left the check indices",
       barrier_before("first"))
 finds("a read behind a write of equal rows", "second: reads t where first stores t, with no barrier between",

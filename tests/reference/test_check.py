@@ -13,7 +13,7 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile import pipeline
-from tensor_compile.compile import check_model, cpu_target
+from tensor_compile.compile import check_model, cpu_target, roundings
 from tensor_compile.compile.given import Case
 from tensor_compile.compile.options import Options
 from tensor_compile.emit.kernels import KernelSource
@@ -64,7 +64,8 @@ CANCELS = """#include <tensor_compile/model.h>
 TC_MODEL(cancels)
 {
     tc_tensor part = tc_input(g, "part", TC_F32, 4);
-    tc_output(g, "little", tc_round(tc_mul(tc_sub(tc_add(part, 1e6f), 1e6f), 10)));
+    tc_tensor whole = tc_round(tc_mul(tc_sub(tc_add(part, 1e6f), 1e6f), 10));
+    tc_output(g, "little", tc_mul(tc_cast(tc_cast(whole, TC_I32), TC_F32), 0.5f));
 }
 """
 
@@ -290,6 +291,7 @@ with tempfile.TemporaryDirectory() as place:
     ok(result.returncode == 0 and said not in result.stdout, "a bound of a step holds them") or note(result.stdout)
     (folder / "cancels.c").write_text(CANCELS, encoding="utf-8")
     result = models.tool(folder, "check", "cancels.c", *isa, "--inputs", "between.safetensors")
+    ok("--atol" not in result.stdout, "no bound is offered for a difference from double precision")
     said = "cancels.c:5: double precision: other integers of 1 float that differ by more than the bound, the first here"
     ok(result.returncode == 1 and "little: equal" in result.stdout and said in result.stdout.splitlines(),
        "integers of floats that differ are wrong") or note(result.stdout + result.stderr)
@@ -297,8 +299,14 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "check", "guarded.c", *isa, *between, "--function", "stepped", "--expect",
                          "other.safetensors")
     ok(result.returncode == 1 and "other.safetensors: stepped: largest error 0.25 (1 step of 0.25), " in result.stdout
-       and "\nstepped is dequantized from steps of 0.25: --atol 0.25 would allow for 1\n" in result.stdout,
+       and "\nstepped is dequantized from steps of 0.25: --atol 0.2502 would allow for 1\n" in result.stdout,
        "an expected output says how many steps it is off") or note(result.stdout + result.stderr)
+    for step, error, bound, count in ((0.1002, "0.1", "0.1003", 1), (0.12345, "0.247", "0.2471", 2),
+                                      (0.0173, "1.85", "1.853", 107)):
+        line = f"y: largest error {error}, 3 ulp, 1 of 2 elements differ, the first at 0  FAILED"
+        equal(list(roundings.hints([line], {"y": step})),
+              [f"y is dequantized from steps of {step:.6g}: --atol {bound} would allow for {count}"],
+              f"{count} steps of {step}, as printed: the bound holds them")
     for name in ("twice", "guarded_twice"):
         result = models.tool(folder, "check", "guarded.c", *isa, "--function", name)
         ok(result.returncode == 0 and {line.split()[0].rstrip(":") for line in result.stdout.splitlines()[:-1]} ==

@@ -81,7 +81,7 @@ def lines(options: Options) -> set[str]:
     search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
                                 tune_model.Clock(None), note)
     search.lines(of)
-    search.splits(of)
+    search.splits()
     entries = locks.read(options.lock_path)
     return {key.partition(" ")[0] for key, entry in entries.items() if entry.time}
 

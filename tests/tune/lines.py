@@ -159,7 +159,7 @@ def searched(options: Options, of: tune_model.Planned, wanted: list[str]) -> Non
     for _ in range(2):
         search = tune_model._Search(options, request, tune_model.Clock(None), said.append)
         search.lines(of)
-        search.splits(of)
+        search.splits()
     locks.write = write
     equal(lacking, set(), "a trial's lock has all lines of its kind, as the one that is written")
     entries = locks.read(options.lock_path)
@@ -200,7 +200,7 @@ def others(options: Options, of: tune_model.Planned) -> None:
     search = tune_model._Search(options, tune_model.Request(False, True, 1, "time", (), (), None),
                                 tune_model.Clock(None), lambda line: None)
     search.lines(of)
-    search.splits(of)
+    search.splits()
     tune_lines.Search.won, tune_lines.fought = kept, fought
     entries = locks.read(options.lock_path)
     ok(all(entries[d.key].candidate in d.others for d in of.keys.tuning.orders.values()), "all orders are others")

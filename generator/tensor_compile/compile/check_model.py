@@ -358,7 +358,7 @@ def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[s
     arithmetic it has to be right."""
     if not found.taken:
         _say(title, "double precision", lines, taps, verdict, steps)
-        verdict.notes |= dict.fromkeys([*found.notes(), *roundings.hints(lines, steps)])
+        verdict.notes |= dict.fromkeys(found.notes())
         return
     others = {line.partition(": ")[0] for line in _wrong(lines)}
     _say(title, "double precision", [line for line in lines if not line.endswith("FAILED")], taps, verdict, steps)
@@ -368,7 +368,7 @@ def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[s
     again = [line for line in _compared(tools, bound, got, Path(f"{found.results}{suffix}"))
              if line.partition(": ")[0] in others]
     _say(title, "double precision with the interpreter's integers", again, taps, verdict, steps)
-    verdict.notes |= dict.fromkeys([*found.notes(), *roundings.hints(again, steps)])
+    verdict.notes |= dict.fromkeys(found.notes())
 
 
 def _count(n: int, what: str) -> str:

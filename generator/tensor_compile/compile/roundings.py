@@ -5,6 +5,7 @@ once more, with the integers of its own arithmetic wherever both have nearly the
 """
 from __future__ import annotations
 
+import math
 import re
 import struct
 from pathlib import Path
@@ -18,6 +19,7 @@ from ..records import dataclass
 
 ERROR = re.compile(r"largest error ([^\s,]+)")
 LEAST = 0.1     # steps, below which an error has nothing to do with them
+ROUNDED = 0.005     # of an error, by which its three digits may be more than it is
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +98,13 @@ def in_steps(line: str, of: Mapping[str, float]) -> str:
 
 
 def hints(lines: list[str], of: Mapping[str, float]) -> Iterator[str]:
-    """For results of known steps that differ: the bound that allows for as many steps."""
+    """For results of known steps that differ from the user's: the bound that allows for as many steps."""
     for line in lines:
         name, found = line.partition(": ")[0], ERROR.search(line)
         if line.endswith("FAILED") and name in of and found is not None and float(found[1]) < float("inf"):
-            count = -(-float(found[1]) // of[name])
-            yield f"{name} is dequantized from steps of {of[name]:.6g}: --atol {1.001 * count * of[name]:.3g} would " \
-                  f"allow for {count:.0f}"
+            count = math.ceil(float(found[1]) * (1 - ROUNDED) / of[name])
+            yield f"{name} is dequantized from steps of {of[name]:.6g}: --atol {1.001 * count * of[name]:.4g} would " \
+                  f"allow for {count}"
 
 
 def _count(n: int, what: str) -> str:

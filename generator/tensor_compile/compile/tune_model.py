@@ -149,7 +149,7 @@ class _Search:
                                self.request.again, self.say(progress), self.clock.left(1 - reserved),
                                self.request.keep, behind)
         if shares:
-            self.splits(of)
+            self.splits()
         if self.waiting and not self.clock.over and (now := self.planned()) is not None:
             self.share = 1
             self.lines(now)   # where kernels are others then, they are the next run's
@@ -272,7 +272,7 @@ class _Search:
             return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
         return Kind("fusions", list(of.keys.tuning.fusions.values()), stores)
 
-    def splits(self, before: Planned) -> None:
+    def splits(self) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
         of = None if self.clock.over else self.planned()
         if of is not None:

@@ -20,7 +20,7 @@ from .faults import waited_for
 from .fused import Fused
 from .grouped_contractions import group_contractions
 from .groups import Group, Grouped, Notes, ordered
-from .joining import Apart as SaysApart, join
+from .joining import join, SaysApart
 from .loop_ir import Apart, Branch, Computation, Element, Loop
 from .lower import LoweredFunction
 from .repeat import repeat

@@ -4,8 +4,7 @@
 Items are taken in order. Each joins the kernel (here: a group) of something that it reads, if every point of it needs
 only what that kernel has at the same point, and if no path leads from the kernel through another one to the item. Two
 groups that an item reads at the same points become one. Parts of one buffer that load the same elements are computed
-together. A group has *coordinates*; a member's own variables are solved
-for in terms of them:
+together. A group has *coordinates*; a member's own variables are solved for in terms of them:
 
   flat         pointwise members (a Reduction may stand inside a value: windows, columns)
   rows, cols   as soon as a reduction over `cols` joins: a row loop nest. A member then lives at points or once a
@@ -62,10 +61,10 @@ def reducing(reduction: Reduction) -> str:
 
 
 # (first item of a kernel, item that can join it, what it reads of the kernel, all buffers) -> whether it does not
-Apart = Callable[[Element, Computation, tuple[str, ...], Mapping[str, Buffer]], bool]
+SaysApart = Callable[[Element, Computation, tuple[str, ...], Mapping[str, Buffer]], bool]
 
 
-def join(uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: Apart) -> Grouped:
+def join(uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: SaysApart) -> Grouped:
     """Every item in a group. early: as of Grouped; separate: each in one of its own; apart: asked for the first that
     follows a contraction's sums, and for the first that reduces what a kernel has at points."""
     joining = _Joining(uses, early, separate, notes, apart)
@@ -76,7 +75,7 @@ def join(uses: Dependences, early: set[int], separate: bool, notes: Notes, apart
 
 
 class _Joining:
-    def __init__(self, uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: Apart):
+    def __init__(self, uses: Dependences, early: set[int], separate: bool, notes: Notes, apart: SaysApart):
         self.uses, self.separate, self.notes, self.apart = uses, separate, notes, apart
         self.grouped = Grouped(uses, early)
         self.loaded_by: dict[str, dict[Group, None]] = {}

@@ -19,9 +19,12 @@ def inside(index: Index, shape: tuple[Expr, ...]) -> Index:
 
 
 def guarded(s: Scalar, within: Index, other: Scalar) -> Scalar:
-    """s where all of `within` is >= 0, else other; memory behind a false predicate is not touched."""
+    """s where all of `within` is >= 0, else other; memory behind a false predicate is not touched, and what is never
+    loaded is no load, for which a kernel would wait."""
     if not within:
         return s
+    if any(is_nonnegative(-1 - e) for e in within):
+        return other
     if isinstance(s, Load) and isinstance(other, Const) and (not s.valid or s.other is other):
         return Load(s.buffer, s.dtype, s.index, s.valid + within, other, s.dynamic)
     return Apply("select", s.dtype, (InBounds(within), protect(s, within), other))

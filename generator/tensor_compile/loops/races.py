@@ -16,7 +16,7 @@ from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, E
     GroupedContractionKernel, Kernel, LoopNestKernel, PreparedKernel, Program, Region, Step, Store
 from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
-from .scalars import empty, extent, guarded_loads, loads
+from .scalars import empty, extent, guarded_loads, lasts, loads
 from .tile_axes import Axis
 
 
@@ -74,8 +74,9 @@ def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = Fal
             problems.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     # what parts share: `crossed`
     for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):
-        for (one, _), (two, _) in combinations(_stored(part), 2):
-            if one.buffer == two.buffer and not _apart(buffers[one.buffer], one.index, two.index) \
+        for (one, first), (two, second) in combinations(_stored(part), 2):
+            if one.buffer == two.buffer \
+                    and not _apart(buffers[one.buffer], one.index, two.index, lasts((*first, *second))) \
                     and not _same_point(one.index, two.index, _rows(part)):
                 problems.append(f"{part.label}: another point may store {one.buffer}[{_text(one.index)}] as "
                              f"{two.buffer}[{_text(two.index)}]")
