@@ -366,6 +366,13 @@ TC_FUNCTION(two)
     fails("check without an input", run(folder, "--inputs", "inputs", command="check"), 1,
           'inputs: error: no tensor "x" for the input x', "hint: the file has z; --map x=NAME takes another")
     (folder / "inputs").write_bytes(safetensors({"x": ([3, 4], [0.0] * 12)}))
+    for command in ("check", "run"):
+        fails(f"{command} of a tensor that the file has not", run(folder, "--inputs", "inputs", "--map", "x=xx",
+                                                                  command=command), 1,
+              'inputs: error: --map x=xx: no tensor "xx"', "hint: did you mean x? the file has x")
+        fails(f"{command} with a name for no tensor of the model", run(folder, "--inputs", "inputs", "--map", "xx=x",
+                                                                       command=command), 2,
+              "error: --map xx=x: the model has no 'xx' for which a file is read", "hint: did you mean x? it has x")
     result = run(folder, "--inputs", "inputs", command="check")
     ok(result.returncode == 0 and "tiny batch=3" in result.stdout, "check takes sizes from its inputs") \
         or note(result.stdout + result.stderr)

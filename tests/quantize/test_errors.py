@@ -46,6 +46,9 @@ with tempfile.TemporaryDirectory() as name:
     refused("m.c", "flat", 1, "input x: the file has f32[20], the model takes f32[n,4]")
     refused("m.c", "wide", 1, "input x: the file has f64[5,4], the model takes f32[n,4]",
             "samples are of the input's dtype, f32", more=("--map", "y=x"))
+    refused("m.c", "good", 1, '--map x=xx: no tensor "xx"', "did you mean x? the file has x, y", more=("--map", "x=xx"))
+    refused("m.c", "good", 2, "--map z=x: the model has no 'z' for which a file is read", "it has x, y",
+            more=("--map", "z=x"))
     refused("m.c", "none", 1, "there are no samples: an input has 0 of them")
     whole = (folder / "good").read_bytes()
     (folder / "cut").write_bytes(whole[:-8])

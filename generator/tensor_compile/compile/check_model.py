@@ -109,6 +109,10 @@ def run(options: Options, request: Request) -> int:
         runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
+        known = [b.name for f in made.compiled.plan.functions for b in (*f.inputs, *f.outputs)]
+        if request.cases:
+            given.refuse_names(request.names, [*known, *(name for taps in made.compiled.taps.values() for name in taps)],
+                               [f for r in runs for f in (r.inputs, r.expect) if f is not None])
         if not runs:
             Given.read(request.cases[0].inputs, request.names).require(checked[0].inputs[0], "input")
         if request.save and len(runs) > 1:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Iterable, Mapping
+from typing import Collection, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.ir import Guard
@@ -69,6 +69,20 @@ class Given:
         others = {name: t for name, t in self.tensors.items() if name not in self.names.values() and name not in kept}
         tensor_files.write(path, (Path(self.shown), {**kept, **others}))
         return path
+
+
+def refuse_names(names: Mapping[str, str], known: Collection[str], files: Sequence[Given]) -> None:
+    """Raises where --map has a name that is none of the model's tensors that files have (known), or one of a tensor
+    that none of the files has."""
+    tensors = list(dict.fromkeys(name for f in files for name in f.tensors))
+    shown = ", ".join(dict.fromkeys(f.shown for f in files))
+    for name, other in names.items():
+        if name not in known:
+            raise OptionError(f"--map {name}={other}: the model has no {name!r} for which a file is read", "",
+                              closest(name, known) + f"it has {', '.join(known) or 'nothing'}")
+        if other not in tensors:
+            raise UserError(f'--map {name}={other}: no tensor "{other}"', shown,
+                            closest(other, tensors) + f"the file has {', '.join(tensors) or 'no tensors'}")
 
 
 def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dict[str, int]:

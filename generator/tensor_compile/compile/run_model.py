@@ -91,7 +91,9 @@ def inputs_of(function: FunctionPlan, request: Request, shown: str, folder: Path
                               "--inputs FILE.safetensors has them by name")
         tensor_files.write_zeros(path, {})
     inputs = Given.read(request.inputs or str(path), request.names)
-    return inputs.renamed([b.name for b in function.inputs], path), given.sizes(function, inputs, request.dims)
+    wanted, sizes = [b.name for b in function.inputs], given.sizes(function, inputs, request.dims)
+    given.refuse_names(request.names, wanted, [inputs])
+    return inputs.renamed(wanted, path), sizes
 
 
 def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:

@@ -45,11 +45,14 @@ class Samples:
              most: int) -> "Samples":
         """most: samples, 0 for all."""
         calls: list[Call] = []
+        read: list[Given] = []
         for path in paths:
             left = most - sum(c.last - c.first for c in calls) if most else 0
             if most and left <= 0:
                 break
-            calls += _calls(function, Given.read(path, names), dims, left)
+            read.append(Given.read(path, names))
+            calls += _calls(function, read[-1], dims, left)
+        given.refuse_names(names, [b.name for b in function.inputs], read)
         return Samples(calls, sum(c.last - c.first for c in calls))
 
     def named(self, call: int) -> str:
