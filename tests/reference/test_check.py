@@ -89,7 +89,7 @@ def smaller(kernel, isa: str, *more) -> KernelSource:
     """A wrong kernel: maximum takes the smaller one."""
     source = emit_kernel(kernel, isa, *more)
     return replace(source, text=source.text.replace("tc_maximum_f32", "tc_minimum_f32")
-                   .replace("tcv_maximum_f32", "tcv_minimum_f32"))
+                   .replace("tcv_maximum_f32", "tcv_minimum_f32").replace("tcv_at_least_f32", "tcv_at_most_f32"))
 
 
 emit_kernel = cpu_target.emit_kernel

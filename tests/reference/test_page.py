@@ -51,7 +51,7 @@ with tempfile.TemporaryDirectory() as place:
     for part in (r"^encoder\.c: encoder for ", r"^  code .*, weights .*, arena at most ",
                  r"^  code for speed, by instruction set: \w+ [\d.]+ \w+",
                  r"^  less code: --optimize size \(typically ",
-                 r" kernels, .* operations, .* moved",
+                 r" kernels, .* operations, .* moved, on one core at least .* of arithmetic, .* if all bytes ",
                  r"^ +\d+\.\d %  .*linear.*  \(encoder\.c:\d+\)$", "^  largest tensors in the arena:$",
                  "^  not fused, what moves most first:$",
                  r"^by scope:"):

@@ -79,7 +79,8 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
     if not result.timed and result.left:
         given = budget or 0
         state = f"{lock} is as it was" if exists else f"there is no {lock} yet"
-        taken = f"no kernel was measured to its end in {given:.0f} s" if result.begun else \
+        taken = f"{given:.0f} s were over before it was known what there is to measure" if not result.planned else \
+            f"no kernel was measured to its end in {given:.0f} s" if result.begun else \
             f"nothing was measured in {given:.0f} s: compiling took all of it"
         return f"{taken}. Give more " \
                f"(--budget {max(120, 4 * int(given))}s), or build for fewer instruction sets (--isa avx2); {state}"

@@ -111,7 +111,8 @@ def run(options: Options, request: Request) -> int:
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
         known = [b.name for f in made.compiled.plan.functions for b in (*f.inputs, *f.outputs)]
         if request.cases:
-            given.refuse_names(request.names, [*known, *(name for taps in made.compiled.taps.values() for name in taps)],
+            tapped = [name for taps in made.compiled.taps.values() for name in taps]
+            given.refuse_names(request.names, [*known, *tapped],
                                [f for r in runs for f in (r.inputs, r.expect) if f is not None])
         if not runs:
             Given.read(request.cases[0].inputs, request.names).require(checked[0].inputs[0], "input")

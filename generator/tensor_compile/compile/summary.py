@@ -71,6 +71,10 @@ def amount(size: int) -> str:
     return f"{size} bytes"
 
 
+def duration(seconds: float) -> str:
+    return f"{seconds * 1e3:.3g} ms" if seconds >= 1e-3 else f"{seconds * 1e6:.3g} us"
+
+
 def shares(rows: list[Cost], limits: Ceilings) -> list[float]:
     """Of the time that the ceilings allow; of bytes where the target file has none."""
     seconds = [limits.seconds(c) or float(c.bytes) for c in rows]
@@ -126,9 +130,10 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
         f" kernels, {sum(c.operations for c in rows) / 1e6:.3g} M operations, {amount(sum(c.bytes for c in rows))}"
         " moved"
     ]
-    least = sum(limits.seconds(c) for c in rows)
-    if least and not any(c.integers for c in rows):    # ceilings are those of floats
-        lines[0] += f", at least {least * 1e6:.3g} us on one core"
+    if limits.operations and limits.bytes and not any(c.integers for c in rows):    # ceilings are those of floats
+        arithmetic = sum(c.operations for c in rows) / limits.operations
+        lines[0] += f", on one core at least {duration(arithmetic)} of arithmetic, " \
+                    f"{duration(sum(limits.seconds(c) for c in rows))} if all bytes came from memory"
     lines[0] += f", arena {'at most ' if variant.program.dims else ''}{amount(arena)}"
     order = sorted(zip(shares(rows, limits), rows), key=lambda r: -r[0])
     lines += [f"  {100 * share:5.1f} %  {c.name}" + (f"  ({c.place})" if c.place else "") for share, c in order[:SHOWN]]

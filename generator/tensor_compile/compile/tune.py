@@ -70,8 +70,8 @@ class Result:
     names; model: those of the cost model's choice, and chosen: what that is; left: how many cases the budget left
     out, or more; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is
     longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours; begun:
-    whether a kernel was being measured, be it that none came to its end; decisions: how many of each kind the budget
-    left out."""
+    whether a kernel was being measured, be it that none came to its end; planned: whether there was time to find out
+    what there is to measure; decisions: how many of each kind the budget left out."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -86,6 +86,7 @@ class Result:
     beyond: set[str] = field(default_factory=set)
     wrong: list[str] = field(default_factory=list)
     begun: bool = False
+    planned: bool = True
     decisions: dict[str, int] = field(default_factory=dict)
 
 

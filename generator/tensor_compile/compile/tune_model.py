@@ -137,7 +137,7 @@ class _Search:
                 if of is not None and not self.clock.over and part(of) and self.request.keep:
                     of = self.planned()   # whose kernels may be others now
         if of is None:
-            return Result(left=1)   # or more: which kernels there are was not known in time
+            return Result(left=1, planned=False)
         shares = self.calls(of.target) and tune_lines.team(of.target) > 1
         reserved = SPLITS if shares and not self.short(self.split_kind(of), SPLITS, self.request.again) else 0
         behind = self.decisions_left(of)
