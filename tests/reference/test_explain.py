@@ -13,6 +13,7 @@ from oracle.scalars import rounded
 from tap import done, equal, note, ok
 from tensor_compile import target as targets
 from tensor_compile.compile import assemble, budget, by_layer, report
+from tensor_compile.compile.numbers import number_of
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
@@ -166,7 +167,7 @@ with tempfile.TemporaryDirectory() as place:
            "bytes" in text and bill.stack, f"{model.stem}: sizes, {bill.stack} bytes of stack among them")
         used = sum(made.objects[s].code for s in made.sources.by_symbol) + made.driver.code
         equal(bill.code, used, f"{model.stem}: code of every kernel once, and of the driver")
-    equal([report._count(n, "iteration") for n in range(3)], ["0 iterations", "1 iteration", "2 iterations"],
+    equal([number_of(n, "iteration") for n in range(3)], ["0 iterations", "1 iteration", "2 iterations"],
           "numbers and their nouns")
     ok("fused: softmax joins softmax" in text and "not fused: " in text, "fusions, and refusals with their reasons")
     ok("fused: linear runs beside linear" in text and "fused: linear and linear are sums of one kernel" in text,

@@ -73,9 +73,6 @@ def _count(number: float, result: Result, digits: int = 1) -> str:
 
 def _summary(result: Result, lock: str, exists: bool, budget: float | None = None) -> str:
     """exists: whether there is a lock; budget: the seconds that the user gave."""
-    from ..compile.tune import numbers
-
-    rest = numbers({**({"kernels": result.left} if result.left else {}), **result.decisions})
     if not result.timed and result.left:
         given = budget or 0
         state = f"{lock} is as it was" if exists else f"there is no {lock} yet"
@@ -84,13 +81,13 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
             f"nothing was measured in {given:.0f} s: compiling took all of it"
         return f"{taken}. Give more " \
                f"(--budget {max(120, 4 * int(given))}s), or build for fewer instruction sets (--isa avx2); {state}"
-    if not result.timed and rest:
-        return f"no kernel is to be measured; left for the next run: {rest}"
+    if not result.timed and result.rest:
+        return f"no kernel is to be measured; left for the next run: {result.rest}"
     if not result.timed:
         return f"nothing to measure: {lock} is up to date" if exists else \
             "nothing to measure: the model has no matrix product and no convolution"
     kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
-    left = f" (left for the next run: {rest})" if rest else ""
+    left = f" (left for the next run: {result.rest})" if result.rest else ""
     return f"{kernels} measured{left}, one call of each: {'; '.join(_totals(result))}; {lock} written"
 
 
@@ -109,16 +106,13 @@ def _totals(result: Result) -> list[str]:
 
 def _difference(result: Result) -> list[str]:
     """What a search would change, the largest gain first, and what that gains."""
-    from ..compile.tune import numbers
-
     changed = sorted((result.before.get(key, now) - now, key, winner.name, now) for key, winner, now in result.timed
                      if winner.name != result.used[key])
     lines = [f"{result.used[key]} {_count(now + gain, result, 3)} -> {name} {_count(now, result, 3)}  {key}"
              for gain, key, name, now in reversed(changed)]
     total = sum(result.before.get(key, now) for key, _, now in result.timed)
     gained = sum(gain for gain, *_ in changed)
-    rest = numbers({**({"kernels": result.left} if result.left else {}), **result.decisions})
-    left = f"; not measured in that time: {rest}" if rest else ""
+    left = f"; not measured in that time: {result.rest}" if result.rest else ""
     return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each: "
                     f"{_count(total, result)} before, {_count(total - gained, result)} then{left}; nothing written"]
 

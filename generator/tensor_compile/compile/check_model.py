@@ -27,6 +27,7 @@ from . import assemble, files, given, host_programs, model_program, roundings
 from .assemble import Made, Planned
 from .given import Case, Given
 from .model_program import Program
+from .numbers import number_of
 from .options import Options
 from .progress import Progress
 from .roundings import Followed
@@ -83,13 +84,13 @@ class Verdict:
         self.first = self.first or line.removesuffix("FAILED").rstrip()
 
     def text(self, shown: str, runs: int) -> str:
-        skipped = f", {_count(sum(self.skipped.values()), 'run')} skipped" if self.skipped else ""
+        skipped = f", {number_of(sum(self.skipped.values()), 'run')} skipped" if self.skipped else ""
         if self.failed:
-            return f"{shown}: WRONG: {self.failed} of {_count(self.compared, 'comparison')} failed{skipped}; " \
+            return f"{shown}: WRONG: {self.failed} of {number_of(self.compared, 'comparison')} failed{skipped}; " \
                    f"the first: {self.first}"
         if not self.compared:
             return f"{shown}: NOTHING WAS COMPARED{skipped}: this processor does not have {' and '.join(self.skipped)}"
-        return f"{shown}: right: {_count(self.compared, 'comparison')} in {_count(runs, 'run')}{skipped}"
+        return f"{shown}: right: {number_of(self.compared, 'comparison')} in {number_of(runs, 'run')}{skipped}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +110,8 @@ def run(options: Options, request: Request) -> int:
         runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
-        known = [b.name for f in made.compiled.plan.functions for b in (*f.inputs, *f.outputs)]
         if request.cases:
+            known = [b.name for f in made.compiled.plan.functions for b in (*f.inputs, *f.outputs)]
             tapped = [name for taps in made.compiled.taps.values() for name in taps]
             given.refuse_names(request.names, [*known, *tapped],
                                [f for r in runs for f in (r.inputs, r.expect) if f is not None])
@@ -374,10 +375,6 @@ def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[s
              if line.partition(": ")[0] in others]
     _say(title, "double precision with the interpreter's integers", again, taps, verdict, steps)
     verdict.notes |= dict.fromkeys(found.notes())
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")
 
 
 def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int]) -> list[str]:

@@ -118,10 +118,15 @@ def serving(function: FunctionPlan, sizes: Mapping[str, int]) -> Variant:
     return next(v for v in function.variants if all(sizes.get(name) == size for name, size in v.when.items()))
 
 
+def sizes_at(function: FunctionPlan, at: Mapping[str, int]) -> dict[str, int]:
+    """Of every dim; where `at` says nothing the lower end."""
+    return {d.sym.name: at.get(d.sym.name, d.sym.lo) for d in function.dims}
+
+
 def chosen(function: FunctionPlan, at: Mapping[str, int]) -> list[tuple[Variant, dict[str, int]]]:
     """What a summary shows, each at sizes of all dims: the specialized variants for calls of the sizes `at`; where
     there are none, the generic one, other dims at their lower ends."""
-    least = {d.sym.name: at.get(d.sym.name, d.sym.lo) for d in function.dims}
+    least = sizes_at(function, at)
     special = [v for v in function.variants if v.when and all(at.get(k, n) == n for k, n in v.when.items())]
     return [(v, {**least, **v.when}) for v in special] or [(function.variants[-1], least)]
 

@@ -56,6 +56,10 @@ def bands_of(name: str) -> int | None:
     return 0 if name == USUAL else int(match[1]) if match else None
 
 
+def _unbanded(schedule: Schedule) -> Schedule:
+    return replace(schedule, bands=0, small_teams=False)
+
+
 def split_keys(plan: ModelPlan, target: str) -> Iterator[tuple[str, ContractionKernel]]:
     """The contractions of variants of known sizes that a team can share otherwise. target: the description's name."""
     for function in plan.functions:
@@ -67,7 +71,7 @@ def split_keys(plan: ModelPlan, target: str) -> Iterator[tuple[str, ContractionK
             for step in variant.program.kernel_steps:
                 if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)) and id(step) not in tiled:
                     for part in step.kernel.contractions:
-                        if any(_legal(part, replace(s, bands=0, small_teams=False), 2) for s in part.schedules):
+                        if any(_legal(part, _unbanded(s), 2) for s in part.schedules):
                             yield split_key(part, target), part
 
 
@@ -75,7 +79,7 @@ def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Deci
     """isa: whose schedules are cut; threads: of the team that they are measured with."""
     found: dict[str, Decision] = {}
     for key, kernel in split_keys(plan, target.name):
-        schedule = next((replace(s, bands=0, small_teams=False) for s in kernel.schedules if s.isa == isa), None)
+        schedule = next((_unbanded(s) for s in kernel.schedules if s.isa == isa), None)
         if key not in found and schedule is not None:
             usual = team_bands(kernel, schedule, target)
             others = _bands(kernel, schedule, 0 if usual.small_teams else usual.bands, threads)

@@ -27,6 +27,7 @@ from .cache import Cache
 from .callers import CompiledCaller, InterpretedCaller
 from .capture_run import Captured
 from .layer_errors import Errors, table
+from .numbers import number_of
 from .options import Options
 from .progress import Progress
 from .samples import Samples
@@ -187,7 +188,7 @@ def _said(request: Request, float_model: Recorded, found: Found, ranges: Mapping
     how = "the smallest and the largest element" if request.observer == "minmax" else \
         f"the ends of {request.percentile:g} % of the elements"
     lines = [f"{float_model.options.shown}: {', '.join(f'{n} {kind}' for kind, n in kinds.items())} in integers; "
-             f"ranges are {how} over {samples.count} sample{'s' * (samples.count != 1)}"]
+             f"ranges are {how} over {number_of(samples.count, 'sample')}"]
     floats: dict[str, list[str]] = {}
     for name, nodes in layers.stays_float(float_model.function, found).items():
         floats.setdefault(name.partition("#")[0], []).append(str(nodes[0].loc or nodes[0].scope))

@@ -16,6 +16,7 @@ from ..target import Target
 from . import budget, fusion_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
+from .numbers import number_of
 
 
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
@@ -91,7 +92,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
         grid = [_grid(step.kernel, function.is_plain(variant), {**sizes, **runs[0].at}, made.target)] if device else []
         rows.append((f"{i}{'|' if step.barrier and i else ' '}", "  " * depth + step.kernel.label, str(bytes_of.read),
                      str(bytes_of.written), code, *grid, str(step.kernel.loc or "")))
-    head = [f"  variant {headed(function, variant)}: {_count(len(program.kernel_steps), 'kernel')}, "
+    head = [f"  variant {headed(function, variant)}: {number_of(len(program.kernel_steps), 'kernel')}, "
             f"{total} bytes moved" + (f" at {_at(sizes)}" if sizes else "")]
     return ["", *head, *_table(("", "kernel", "read", "written", f"code {'/'.join(made.target.isas)}",
                                  *(["blocks x threads"] if device else []), "from"), rows),
@@ -107,10 +108,10 @@ def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
     chosen = made.compiled.orders.get((function.name, variant.name))
     if chosen is None or not chosen.before:
         return []
-    did = f"{_count(chosen.ordered, 'value')} turned, {_count(chosen.copied, 'value')} copied" \
+    did = f"{number_of(chosen.ordered, 'value')} turned, {number_of(chosen.copied, 'value')} copied" \
         if chosen.ordered or chosen.copied else "nothing better was found"
-    kept = f", {_count(chosen.kept, 'value')} left to the rules" if chosen.kept else ""
-    locked = f", {_count(chosen.fixed, 'value')} as the tuning lock has it" if chosen.fixed else ""
+    kept = f", {number_of(chosen.kept, 'value')} left to the rules" if chosen.kept else ""
+    locked = f", {number_of(chosen.fixed, 'value')} as the tuning lock has it" if chosen.fixed else ""
     return [f"    orders: {chosen.before:.0f} modelled cycles across the order of memory by the rules, "
             f"{chosen.after:.0f} as chosen: {did}{kept}{locked}"]
 
@@ -142,15 +143,11 @@ def _region(region: Region, sizes: Mapping[Sym, int]) -> str:
         count = 1
         for axis in region.axes:
             count *= axis.blocks.evaluate(sizes)
-        return f"{region.label}: {_count(count, 'tile')} of"
+        return f"{region.label}: {number_of(count, 'tile')} of"
     if isinstance(region, Branch):
         return f"{region.label}: one side of"
     return f"{region.label}: while" if region.iteration is None else \
-        f"{region.label}: {_count(extent(region.iteration).evaluate(sizes), 'iteration')} of"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")
+        f"{region.label}: {number_of(extent(region.iteration).evaluate(sizes), 'iteration')} of"
 
 
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> list[str]:

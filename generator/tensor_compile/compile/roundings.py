@@ -16,6 +16,7 @@ from ..graph.ir import Loc, Module, Value
 from ..graph.table import PRIMITIVES
 from ..graph.verify import held
 from ..records import dataclass
+from .numbers import number_of
 
 ERROR = re.compile(r"largest error ([^\s,]+)")
 LEAST = 0.1     # steps, below which an error has nothing to do with them
@@ -36,11 +37,11 @@ class Followed:
     def notes(self) -> Iterator[str]:
         """What is to be said of it."""
         if self.taken:
-            yield f"double precision: {_count(self.taken, 'float')} that lay between two integers became the other " \
-                  "one; compared again with the interpreter's integers in their place"
+            yield f"double precision: {number_of(self.taken, 'float')} that lay between two integers became the " \
+                  "other one; compared again with the interpreter's integers in their place"
         if self.apart:
-            yield f"{self.first}: double precision: other integers of {_count(self.apart, 'float')} that differ by " \
-                  "more than the bound, the first here"
+            yield f"{self.first}: double precision: other integers of {number_of(self.apart, 'float')} that differ " \
+                  "by more than the bound, the first here"
         if not self.whole:
             yield "double precision: other nodes run than in f32, as a condition differs; behind it no integers are " \
                   "taken"
@@ -105,7 +106,3 @@ def hints(lines: list[str], of: Mapping[str, float]) -> Iterator[str]:
             count = math.ceil(float(found[1]) * (1 - ROUNDED) / of[name])
             yield f"{name} is dequantized from steps of {of[name]:.6g}: --atol {1.001 * count * of[name]:.4g} would " \
                   f"allow for {count}"
-
-
-def _count(n: int, what: str) -> str:
-    return f"{n} {what}" + ("" if n == 1 else "s")

@@ -60,10 +60,6 @@ def _code(made: Made, bill: budget.Bill, level: str) -> list[str]:
     return [f"  code for {level}, by instruction set: {parts}", *([f"  less code: {', '.join(less)}"] if less else [])]
 
 
-def sizes_at(function: FunctionPlan, at: Mapping[str, int]) -> dict[str, int]:
-    return {d.sym.name: at.get(d.sym.name, d.sym.lo) for d in function.dims}
-
-
 def amount(size: int) -> str:
     for unit, name in ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= unit:
@@ -158,7 +154,7 @@ def _scopes(made: Made, bill: budget.Bill) -> list[str]:
     seen: set[str] = set()
     for function in made.compiled.plan.functions:
         for variant in function.built:
-            sizes = {**sizes_at(function, {}), **variant.when}
+            sizes = {**costs.sizes_at(function, {}), **variant.when}
             for c in costs.of_variant(made, function, variant, sizes):
                 for symbol, size in zip(c.symbols, c.code):
                     if symbol not in seen:  # equal kernels of several places are one

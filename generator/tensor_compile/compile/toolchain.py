@@ -46,6 +46,11 @@ class Compiler:
     banner: str
 
     @property
+    def release(self) -> str:
+        """As lines of a tuning lock name it."""
+        return f"{self.kind} {self.version}"
+
+    @property
     def identity(self) -> str:
         """What decides the code it makes, free of where it is installed."""
         return f"{self.banner}\n{self.machine}"

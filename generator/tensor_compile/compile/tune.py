@@ -34,6 +34,7 @@ from . import children, lock as locks, tune_pace
 from .counting import bare, check, counted, UNITS
 from .harness import Case, operations, program, Toolset
 from .lock import Entry
+from .numbers import numbers_of
 from .processor import runs
 from .tools import ToolBroken
 
@@ -89,6 +90,11 @@ class Result:
     planned: bool = True
     decisions: dict[str, int] = field(default_factory=dict)
 
+    @property
+    def rest(self) -> str:
+        """All that the budget left out."""
+        return numbers_of({**({"kernels": self.left} if self.left else {}), **self.decisions})
+
 
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
     """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by
@@ -123,7 +129,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
     with other templates, with another compiler or in another unit (all of them where `again`)."""
     found: dict[str, Case] = {}
-    templates, compiler = locks.templates_digest(), compiler_name(tools)
+    templates, compiler = locks.templates_digest(), tools.compiler.release
     for kernel in kernels:
         for isa in made_for(kernel, tools.target):
             key = kernel_key(kernel, isa, tools.target.name)
@@ -146,10 +152,6 @@ def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedu
     """The candidate of an entry, where it can be the kernel's."""
     named = parse(entry.candidate) if entry else None
     return named if named is not None and named.isa == isa and not table.refusal(kernel, named) else None
-
-
-def compiler_name(tools: Toolset) -> str:
-    return f"{tools.compiler.kind} {tools.compiler.version}"
 
 
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
@@ -199,11 +201,6 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     return result
 
 
-def numbers(counts: Mapping[str, int]) -> str:
-    """`3 kernels, 1 order`: kinds are plurals in -s."""
-    return ", ".join(f"{n} {kind if n != 1 else kind.removesuffix('s')}" for kind, n in counts.items())
-
-
 def held(kernels: Sequence[ContractionKernel], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
     """How many keys the kernels have, and how many of these have an entry that applies."""
     found = {kernel_key(kernel, isa, target.name): (kernel, isa)
@@ -240,7 +237,7 @@ def best_first(tools: Toolset) -> list[str]:
 def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -> None:
     emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
     for key, winner, count in result.timed:
-        known[key] = Entry(key, winner.name, count, emulated, compiler_name(tools), locks.templates_digest(),
+        known[key] = Entry(key, winner.name, count, emulated, tools.compiler.release, locks.templates_digest(),
                            result.unit)
     locks.write(lock, known)
 
@@ -286,7 +283,7 @@ class Telling:
             left = most if left is None else min(left, most)
         self.done += 1
         self.say(f"measuring {self.done} of {self.total} kernels" +
-                 (f", then {numbers(self.behind)}" if self.behind else "") +
+                 (f", then {numbers_of(self.behind)}" if self.behind else "") +
                  (f", {max(left, 0):.0f} s left" if left is not None else ""))
 
 

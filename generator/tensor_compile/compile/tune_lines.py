@@ -98,19 +98,15 @@ def todo(kind: Kind, known: Mapping[str, Entry], name_of_compiler: str, again: b
 
 def left(lock: Path, kind: Kind, compiler: Compiler, again: bool) -> set[str]:
     """The keys of what is to be measured."""
-    return {d.key for d in todo(kind, locks.read(lock), _called(compiler), again)}
+    return {d.key for d in todo(kind, locks.read(lock), compiler.release, again)}
 
 
 def builds(lock: Path, kind: Kind, compiler: Compiler, again: bool) -> int:
     """Builds that measuring them takes: one with what is used, the trials, one that is proved."""
     known = locks.read(lock)
-    found = todo(kind, known, _called(compiler), again)
+    found = todo(kind, known, compiler.release, again)
     trials = len(_trials(kind, found, _searching(found, known, frozenset()))) if found else 0
     return trials + 2 if trials else 0
-
-
-def _called(compiler: Compiler) -> str:
-    return f"{compiler.kind} {compiler.version}"
 
 
 def _searching(found: Sequence[Decision], known: Mapping[str, Entry], measured: frozenset[str]) -> Search:
@@ -133,7 +129,7 @@ class Found:
 def tune(options: Options, kind: Kind, target: Target, compiler: Compiler, again: bool, progress: Progress, keep: bool
          ) -> Found:
     """Brings the lock up to date with the decisions. options: of the builds that are measured."""
-    lock, name_of_compiler = options.lock_path, _called(compiler)
+    lock, name_of_compiler = options.lock_path, compiler.release
     known = locks.read(lock)
     found = todo(kind, known, name_of_compiler, again)
     missing = {d.key for d in todo(kind, known, name_of_compiler, False)}

@@ -70,23 +70,21 @@ def left(lock: Path, plan: ModelPlan, keys: Keys, compiler: Compiler, again: boo
                   for step in variant.program.kernel_steps)
     if externs or target.threads < 2 and not target.tiles:
         return set()
-    return {key for at, key in keys.found.items() if at in sized and (again or not _fresh(known.get(key), compiler))}
+    templates = locks.templates_digest()
+    return {key for at, key in keys.found.items()
+            if at in sized and (again or not _fresh(known.get(key), compiler, templates))}
 
 
-def _fresh(entry: Entry | None, compiler: Compiler) -> bool:
-    """Whether a line is none that has to be measured again."""
+def _fresh(entry: Entry | None, compiler: Compiler, templates: str) -> bool:
+    """Whether a line is none that has to be measured again. templates: their digest."""
     return entry is not None and parse(entry.candidate) is not None and \
-        (entry.templates, entry.compiler) == (locks.templates_digest(), _called(compiler))
-
-
-def _called(compiler: Compiler) -> str:
-    return f"{compiler.kind} {compiler.version}"
+        (entry.templates, entry.compiler) == (templates, compiler.release)
 
 
 def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, again: bool, progress: Progress,
          keep: bool) -> Iterator[Timed]:
     """Brings the lock up to date with the variants, one after the other. plan, keys: of a build with these options."""
-    lock, target, name_of_compiler = options.lock_path, keys.tuning.target, _called(compiler)
+    lock, target = options.lock_path, keys.tuning.target
     known, templates = locks.read(lock), locks.templates_digest()
     wanted = left(lock, plan, keys, compiler, again)
     todo = {at for at, key in keys.found.items() if key in wanted}
@@ -98,9 +96,9 @@ def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, agai
         key = keys.found[name]
         used = parse(known[key].candidate) if key in known else None
         timed = _decide(key, used or VariantForm(), found,
-                        WORTH_MEASURED if _fresh(known.get(key), compiler) else WORTH)
+                        WORTH_MEASURED if _fresh(known.get(key), compiler, templates) else WORTH)
         if keep:
-            known[key] = Entry(key, *timed.won, False, name_of_compiler, templates)
+            known[key] = Entry(key, *timed.won, False, compiler.release, templates)
             locks.write(lock, known)
         yield timed
 

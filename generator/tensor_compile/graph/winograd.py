@@ -257,10 +257,14 @@ class Convolution:
         wide = [self.reshape(p, *p.shape[:axis], 1, *p.shape[axis:]) for p in parts]
         return self.value("concat", *wide, axis=axis)
 
+    def tiled(self, x: Value, axis: int, low: int, tiles: int) -> Value:
+        """With the zeros around an axis that its tiles reach."""
+        return self.padded(x, axis, low, self.form.m * tiles + TAPS - 1 - low - x.shape[axis].value)
+
     def points(self, x: Value, axis: int, low: int, tiles: int) -> Value:
         """Elements of an axis to points, which are the first axis."""
         m, n = self.form.m, self.form.n
-        x = self.padded(x, axis, low, m * tiles + TAPS - 1 - low - x.shape[axis].value)
+        x = self.tiled(x, axis, low, tiles)
         parts = [self.widened(self.part(x, axis, i, tiles, m)) for i in range(n)]
         return self.stacked([self.narrowed(part) for part in self.form.image(self.o, parts)], 0)
 
@@ -269,8 +273,7 @@ class Convolution:
         form, m, n = self.form, self.form.m, self.form.n
         if not form.at_once:
             return self.points(self.points(x, 1, low[0], rows), 3, low[1], columns)
-        for axis, before, tiles in ((1, low[0], rows), (2, low[1], columns)):
-            x = self.padded(x, axis, before, m * tiles + TAPS - 1 - before - x.shape[axis].value)
+        x = self.tiled(self.tiled(x, 1, low[0], rows), 2, low[1], columns)
         down = [form.image(self.o, [self.widened(self.part(self.part(x, 1, i, rows, m), 2, j, columns, m))
                                     for i in range(n)]) for j in range(n)]
         across = [form.image(self.o, [line[i] for line in down]) for i in range(n)]

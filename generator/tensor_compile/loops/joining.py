@@ -99,11 +99,12 @@ class _Joining:
             self.enter(group, Member(seq, item, None, item.index, "acc", 0), self.uses.loads[seq])
             depend(group, needed)
             return
-        for group in self.candidates(seq, item, needed):
+        part = self.part_before(seq, item)
+        for group in self.candidates(seq, item, part):
             kind, points = group.kind, (group.rows, group.cols, group.coords)
             try:
                 made = tuple(dict.fromkeys(x.buffer for x in self.uses.loads[seq] if self.grouped.made_in(x, group)))
-                member = self.match(seq, item, group, needed)
+                member = self.match(seq, item, group, needed, part)
                 if made and self.first_of(group, kind) and self.apart(group.members[0].item, item, made,
                                                                       self.uses.buffers):
                     group.kind, (group.rows, group.cols, group.coords) = kind, points
@@ -167,7 +168,8 @@ class _Joining:
     def checks_of(self, index: Scalar) -> dict[Group, None]:
         return {group: None for x in loads(index) for group in self.checks.get(x.buffer, ())}
 
-    def candidates(self, seq: int, item: Computation, needed: list[Group]) -> list[Group]:
+    def candidates(self, seq: int, item: Computation, part: Group | None) -> list[Group]:
+        """The groups that the item may join, the likeliest first. part: of part_before."""
         candidates: dict[Group, None] = {}
         if self.separate or item.dynamic or sorts(item.value):
             return []
@@ -179,9 +181,8 @@ class _Joining:
         if isinstance(item.value, Reduction):
             kind = "flat" if self.row_of(item) is None else "rows"
             ranked += [g for g in self.siblings({x.buffer for x in self.uses.loads[seq]}, kind) if g not in candidates]
-        else:
-            part = self.part_before(seq, item)
-            ranked += [part] if part is not None and part not in candidates else []
+        elif part is not None and part not in candidates:
+            ranked.append(part)
         return ranked
 
     def part_before(self, seq: int, item: Computation) -> Group | None:
@@ -259,8 +260,8 @@ class _Joining:
         return value
 
     # -- matching -------------------------------------------------------------------------------------------------
-    def match(self, seq: int, item: Computation, group: Group, needed: list[Group]) -> Member:
-        """The item as a member of the group; raises Refused."""
+    def match(self, seq: int, item: Computation, group: Group, needed: list[Group], part: Group | None) -> Member:
+        """The item as a member of the group; raises Refused. part: of part_before."""
         if group.kind == "check":
             raise Refused("a check computes nothing")
         if group.kind in ALONE:
@@ -296,7 +297,7 @@ class _Joining:
             raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and reduction is None and not inside:
             self.look_alike(item.value, group)
-        if not inside and group is self.part_before(seq, item):
+        if not inside and group is part:
             solution = same_points(variables, group)
         else:
             solution = self.solve(item_reads, variables, group)
