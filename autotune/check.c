@@ -33,13 +33,13 @@ static const struct {
 typedef struct {
     tc_fill fill;
     void *inputs[TC_MOST_PARAMS];      /* every parameter's values before the call; NULL: of scratch */
-    void *results[TC_MOST_PARAMS + 1]; /* after it; NULL: a call remembers nothing of the one before */
+    void *results[TC_MOST_PARAMS + 2]; /* after it; NULL: a call is told nothing of others */
 } expectation;
 
 /* The buffers of a call, each between guards, at one side of its room. */
 typedef struct {
     tc_guard guards[TC_MOST_PARAMS];
-    void *data[TC_MOST_PARAMS + 1]; /* and `held` */
+    void *data[TC_MOST_PARAMS + 2]; /* and `held`, and NULL: it fetches no more than its own */
     tc_index held[6];               /* what a kernel remembers between calls, and the threads */
 } room;
 
@@ -155,7 +155,7 @@ static int expect(const tc_case *a_case, expectation *expected, tc_proof *proofs
         a_case->reference(expected->results, a_case->dims, 0, 1);
         return 1;
     }
-    void *plain[TC_MOST_PARAMS + 1] = {0};
+    void *plain[TC_MOST_PARAMS + 2] = {0};
     const int ready = take(a_case, plain);
     if (ready) {
         before(a_case, expected, plain);

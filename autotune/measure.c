@@ -95,7 +95,7 @@ static void round_of(const tc_case *a_case, tc_timing *timings, void *const *buf
 /* Times those that run. calls: of a sample of each. Returns 0 where memory is short. */
 static int turns(const tc_case *a_case, tc_timing *timings, long *calls, int rounds, tc_calm *calm)
 {
-    void *buffers[MOST_PARAMS + 1] = {0}; /* the last: NULL, a call remembers nothing of the one before */
+    void *buffers[MOST_PARAMS + 2] = {0}; /* the last two: NULL, a call is told nothing of others */
     int ready = 1;
     const double half = tc_duel_half(a_case->worth);
     for (int round = 0, all = rounds; round < all; ++round) {
@@ -137,7 +137,7 @@ static void turn(const tc_case *a_case, tc_timing *timings, void *const *buffers
 static int duels(const tc_case *a_case, tc_timing *timings, tc_duel *fought, const long *calls, tc_calm *calm)
 {
     const int incumbent = a_case->incumbent, count = a_case->candidate_count;
-    void *buffers[MOST_PARAMS + 1] = {0}; /* the last: NULL, a call remembers nothing of the one before */
+    void *buffers[MOST_PARAMS + 2] = {0}; /* the last two: NULL, a call is told nothing of others */
     int open = 1, ready = 1;
     double spent = 0; /* by the last turn */
     for (int place = 1; open; ++place) {

@@ -63,6 +63,27 @@ static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *step)
     return at;
 }
 
+/* What a thread reads soon, in this step and in the next one, as the driver tells its tiles, which fetch it meanwhile:
+ * soon[0] bytes for each term of 1,024 sums; from soon[1] on the addresses where runs of memory begin and end, of which the
+ * last is empty. Returns where the share of a tile of `sums` sums and `terms` terms begins, in elements of `size` bytes from
+ * `base`; *step: elements for each term. 0 and 0 where nothing is left. */
+static TC_INLINE tc_index tc_soon_share(tc_index *soon, tc_index sums, tc_index terms, tc_index size, const void *base,
+                                        tc_index *step)
+{
+    *step = 0;
+    for (; soon[1] != 0; soon[1] = soon[3], soon[2] = soon[4], soon[3] = soon[5], soon[4] = soon[6], soon[5] = soon[7],
+                         soon[6] = soon[8], soon[7] = soon[8] = 0) {
+        const tc_index left = soon[2] - soon[1], each = tc_min((soon[0] * sums / 1024 + size) / size, 64 / size);
+        *step = tc_min(each, left / (terms * size)); /* what exists alone; less than that is not worth a tile */
+        if (*step > 0) {
+            const tc_index at = soon[1];
+            soon[1] += *step * terms * size;
+            return (at - (tc_index)base) / size;
+        }
+    }
+    return 0;
+}
+
 /* A width of the tiles of some rows. */
 struct tc_width {
     tc_index columns;

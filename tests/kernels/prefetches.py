@@ -26,7 +26,7 @@ from tensor_compile.emit.contraction import candidates as table, micro
 from tensor_compile.emit.contraction.access import Access
 from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.in_registers import stands_alone, streamed
-from tensor_compile.emit.contraction.schedule_blocks import cuts_taps, later_terms
+from tensor_compile.emit.contraction.schedule_blocks import cuts_taps, fetches_soon, later_terms
 from tensor_compile.emit.contraction.schedules import floats, scratch
 from tensor_compile.symbolic import sym
 
@@ -115,6 +115,84 @@ int main(void)
 """
 
 
+# A product of 96 rows, 192 columns and 96 terms as several threads' pieces, each told of runs of memory: what of it
+# is fetched, and what else.
+SOON = """#include <stdio.h>
+#include "tc_kernel.h"
+tc_kernel kernel;
+static _Alignas(64) float a[96 * 96], b[192 * 96], bias[192], y[96 * 192];
+static _Alignas(64) char later[4 * 65536];
+static char hits[sizeof later];
+static long outside;
+
+void prefetch_seen(const void *at)
+{
+    const char *const c = at;
+    if (c >= later && c < later + sizeof later)
+        hits[c - later] = 1;
+    else
+        outside += c < (const char *)b || c >= (const char *)(b + 192 * 96);
+}
+
+void fetch_to_write_seen(const void *at)
+{
+    (void)at;
+}
+
+int main(void)
+{
+    for (tc_index pieces = 1; pieces <= 32; pieces *= 4)
+        for (tc_index bytes = 20000; bytes <= 65536; bytes += 15000) {
+            const tc_index at = (tc_index)later;
+            /* three runs, one of them short, at the pace that they need */
+            const tc_index pace = (2 * bytes + 640) * 1024 / (96 * 192 * 96) + 1;
+            tc_index soon[9] = {pace, at, at + bytes, at + 65536, at + 65536 + 640, at + 2 * 65536,
+                                at + 2 * 65536 + bytes};
+            void *p[] = {BUFFERS, 0, soon};
+            for (tc_index i = 0; i < (tc_index)sizeof hits; ++i)
+                hits[i] = 0;
+            for (tc_index i = 0; i < pieces; ++i)
+                kernel(p, 0, i, pieces);
+            long lines = 0, wrong = 0;
+            for (tc_index i = 0; i < (tc_index)sizeof hits / 64; ++i) {
+                int hit = 0;
+                for (int c = 0; c < 64; ++c)
+                    hit |= hits[64 * i + c];
+                const tc_index of = i * 64 / 65536, in = i * 64 % 65536;
+                const int told = of == 0 || of == 2 ? in < bytes : of == 1 && in < 640;
+                lines += told && hit, wrong += !told && hit;
+            }
+            printf("%d %ld %ld %ld\\n", (int)(2 * bytes / 64), lines, wrong, outside);
+        }
+    return 0;
+}
+"""
+
+
+def check_soon(isa: str, target: targets.Target, compile_command: Sequence[str], folder: Path) -> None:
+    """Tiles fetch the runs that they are told of, but for ends that are less than a tile's, and nothing else."""
+    kernel = matmul(96, 192, 96)
+    high = [c for c in table.legal(kernel, isa, target) if c.mr >= micro.FETCHING]
+    fitting = list(filter(fetches_soon, high))
+    command = [*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}"]
+    for schedule in fitting:
+        made = emit_contraction(kernel, [schedule], "kernel")
+        names = {"a": "a", "b": "b", "bias": "bias", "out": "y"}
+        buffers = ", ".join(next(v for k, v in names.items() if p.name.startswith(k)) for p in kernel.params)
+        texts = {"kernel.c": made.text, "micro.c": micro.library(made.micros, isa),
+                 "main.c": SOON.replace("BUFFERS", buffers)}
+        for name, text in texts.items():
+            (folder / name).write_text(text, encoding="utf-8")
+        subprocess.run([*command, "-include", str(folder / "seen.h"), *(str(folder / name) for name in texts), "-o",
+                        str(folder / "soon")], check=True)
+        printed = subprocess.run([str(folder / "soon")], capture_output=True, text=True, check=True).stdout
+        for line in printed.splitlines():
+            told, fetched, wrong, outside = map(int, line.split())
+            ok(wrong == outside == 0 and fetched >= 0.8 * told,
+               f"{isa}: {schedule.name}: {fetched} of {told} lines that are read soon, {wrong + outside} others")
+    ok(bool(fitting) or not high, f"{isa}: some schedule fetches what is read soon")
+
+
 def kernels() -> list[tuple[str, object, dict]]:
     m = dim("m")
     return [("rows", matmul(sym(m), 150, 19), {m: 61}), ("one row", matmul(sym(m), 150, 19), {m: 1}),
@@ -186,7 +264,7 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
             micros |= made.micros
             sources[-1].write_text(made.text, encoding="utf-8")
             declared.append(f"tc_kernel {symbol};")
-            runs += ["    {", f"        void *p[] = {{{buffers}, 0}};", f"        tc_index d[] = {{{dims}}};",
+            runs += ["    {", f"        void *p[] = {{{buffers}, 0, 0}};", f"        tc_index d[] = {{{dims}}};",
                      f"        {symbol}(p, d, 0, 1);", '        printf("%ld %ld %ld\\n", inside, outside, written);',
                      "        inside = outside = written = second_count = result_count = 0;", "    }"]
             names.append((name, c.name, lines_of_results(kernel, sizes)))
@@ -208,6 +286,7 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         if lines:
             ok(written == lines, f"{isa}: {name} by {candidate}: {lines} lines are fetched to be written")
     ok(fetched > 0, f"{isa}: something is fetched")
+    check_soon(isa, target, compile_command, folder)
 
 
 main()

@@ -177,8 +177,48 @@ static void test_waiting(void)
     }
 }
 
+/* What is told of two steps: the panels of a thread's share but for its first ones, in order, and the first ones of its share
+ * of the next step. */
+static void test_soon(void)
+{
+    enum { BYTES = 192, MOST = 70 };
+    static const unsigned char weights[1 << 16];
+    static const tc_panels steps[][4] = {{{0, BYTES, 10, 128, 4}, {4096, BYTES, 10, 128, 4}, {8192, BYTES, 10, 128, 4}},
+                                         {{16384, BYTES, 64, 128, 4}}};
+    static const int counts[] = {3, 1};
+    for (tc_index threads = 1; threads <= 80; threads = threads * 3 / 2 + 1)
+        for (int step = 0; step < 2; ++step) {
+            int right = 1, enough = 1;
+            for (tc_index thread = 0; thread < threads; ++thread) {
+                tc_index soon[TC_SOON], want[2 * MOST], wanted = 0, own = 0;
+                tc_soon_of(soon, weights, steps[step], counts[step], steps[!step], counts[!step], thread, threads);
+                for (int behind = 0; behind < 2; ++behind) { /* panel by panel */
+                    const tc_panels *const parts = steps[behind ? !step : step];
+                    tc_index all = 0, begin, end, at = 0;
+                    for (int i = 0; i < counts[behind ? !step : step]; ++i)
+                        all += parts[i].panels;
+                    tc_share(all, thread, threads, &begin, &end);
+                    for (int i = 0; i < counts[behind ? !step : step]; ++i)
+                        for (tc_index panel = 0; panel < parts[i].panels; ++panel, ++at)
+                            if (at >= begin && at < end && (at < begin + TC_SOON_PANELS) == behind)
+                                want[wanted++] = (tc_index)(weights + parts[i].offset) + panel * BYTES;
+                    own += behind ? 0 : end - begin;
+                }
+                tc_index got = 0;
+                for (int run = 1; soon[run] != 0; run += 2)
+                    for (tc_index at = soon[run]; at < soon[run + 1]; at += BYTES, ++got)
+                        right &= got < wanted && at == want[got];
+                /* at most three runs: of more, the last are left out; who has no panels has no tiles */
+                right &= own == 0 ? got == 0 : got == wanted || got >= wanted / 2;
+                enough &= own == 0 || (uint64_t)soon[0] * 128 * (uint64_t)own * (BYTES / 4) / 1024 >= (uint64_t)got * BYTES;
+            }
+            tc_ok(right && enough, "step %d, %d threads: what is read soon, at a pace that is enough", step, (int)threads);
+        }
+}
+
 int main(void)
 {
+    test_soon();
     test_stream_pieces();
     test_streams();
     test_states();

@@ -21,8 +21,9 @@ from .integers.windows import byte_window, multiplies_words
 from .cwriter import string
 from .memory import Memory, closes_checks, is_check
 from .contraction.product_forms import form
-from .contraction.schedule_blocks import copies_rows_once, remembers
+from .contraction.schedule_blocks import copies_rows_once, fetches_soon, remembers
 from .contraction.schedules import isas_of
+from .soon import Soon
 from .streams import PANEL, ROWS, streams, Streams
 from .contraction.team_split import copying
 from .work import kernel_work, tiles_work
@@ -54,6 +55,7 @@ class StepsWriter:
         self.within = False    # in tiles, whose kernels are one thread's each
         self.ahead = self.streaming() if self.piecewise else {}    # by the number of their step; those that are to come
         self.read: list[str] = []    # what each of them reads, as arguments
+        self.soon = Soon.of(program.steps if self.piecewise else [], function.plan.packed, function.target)
         pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
         swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
@@ -69,7 +71,7 @@ class StepsWriter:
         for buffer, variable in self.moving.items():
             self.put(f"{self.address}{variable} = {self.temp(buffer)};")
         self.begin()
-        table = self.first_streams(name)
+        table = self.first_streams(name) + self.soon.table(name)
         self.items(self.program.steps)
         self.end()
         return "\n".join([*table, f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",
@@ -123,6 +125,16 @@ class StepsWriter:
             del self.ahead[number]
             if self.ahead:
                 self.fetch_next(len(self.read) - len(self.ahead) + 1)
+
+    def soon_pointer(self, number: int, kernel: Kernel) -> list[str]:
+        """The pointer behind `held` of a kernel that fetches what its thread reads soon."""
+        if not any(map(fetches_soon, _schedules(kernel))):
+            return []
+        if self.depth > 2 or (told := self.soon.told(number)) is None:
+            return ["0"]
+        lines, pointer = told
+        self.put(*lines)
+        return [pointer]
 
     def begin(self) -> None:
         """Before all steps."""
@@ -282,6 +294,8 @@ class StepsWriter:
             if shared:
                 self.put("tc_index held[6] = {0, 0, 0, threads};")
             pointers.append("held" if shared else "0")
+        later = [] if self.plain else self.soon_pointer(number, kernel)
+        pointers += later if keeps or not later else ["0", *later]
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")

@@ -317,6 +317,7 @@ static inline unsigned tc_set(const tc_frame *frame)
 typedef struct tc_pieces {
     tc_frame *frame; /* NULL: the thread's own part is one piece */
     tc_index thread, threads, count, piece;
+    tc_index helped; /* the thread whose piece it took last; -1: none yet */
     unsigned round;
 } tc_pieces;
 
@@ -533,6 +534,59 @@ __attribute__((noinline, unused)) static void tc_barrier_ahead(tc_frame *frame, 
             return;
         }
     }
+}
+
+/* The packed weights of a product whose team shares neighbouring columns: `panels` panels, one behind the other, of `bytes`
+ * each, which `rows` rows meet. offset: of the first; size: bytes of an element. */
+typedef struct tc_panels {
+    uint64_t offset, bytes;
+    tc_index panels, rows, size;
+} tc_panels;
+
+/* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, and up to three
+ * runs. */
+enum { TC_SOON = 9 };
+
+/* Bytes of the first panels of a step that the tiles of the step before fetch, at least: a group of columns is some panels
+ * wide. */
+enum { TC_SOON_PANELS = 3 };
+
+/* What thread `thread` reads of the product of these parts, but for what was fetched in the step before, and first in the
+ * one of the parts `next`, of which there may be none. */
+__attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const unsigned char *weights,
+                                                         const tc_panels *parts, int count, const tc_panels *next,
+                                                         int next_count, tc_index thread, tc_index threads)
+{
+    int runs = 0;
+    uint64_t own = 0, all = 0;
+    for (int i = 0; i < TC_SOON; ++i)
+        soon[i] = 0;
+    for (int behind = 0; behind < 2; ++behind) {
+        const tc_panels *const of = behind ? next : parts;
+        const int most = behind ? next_count : count;
+        tc_index panels = 0, first, last, begin = 0;
+        for (int i = 0; i < most; ++i)
+            panels += of[i].panels;
+        tc_share(panels, thread, threads, &first, &last);
+        const tc_index from = behind ? first : first + TC_SOON_PANELS;
+        const tc_index to = behind && last > first + TC_SOON_PANELS ? first + TC_SOON_PANELS : last;
+        for (int i = 0; i < most; begin += of[i++].panels) {
+            const tc_index low = (from > begin ? from : begin) - begin, end = begin + of[i].panels;
+            const tc_index high = (to < end ? to : end) - begin;
+            if (!behind && first < end && last > begin)
+                own += (uint64_t)((last < end ? last : end) - (first > begin ? first : begin)) * of[i].bytes;
+            if (low >= high || runs == TC_SOON / 2 - 1)
+                continue;
+            soon[1 + 2 * runs] = (tc_index)(uintptr_t)(weights + of[i].offset + (uint64_t)low * of[i].bytes);
+            soon[2 + 2 * runs] = soon[1 + 2 * runs] + (high - low) * (tc_index)of[i].bytes;
+            all += (uint64_t)(high - low) * of[i].bytes;
+            ++runs;
+        }
+    }
+    const uint64_t terms = own / (uint64_t)parts->size * (uint64_t)parts->rows;
+    soon[0] = terms ? (tc_index)(all * 1024 / terms + 1) : 0;
+    if (!terms)
+        soon[1] = 0;
 }
 
 /* Records that check `group` (> 0, ascending) failed: `data` (n elements of i32 or i64) has one outside 0..bound-1. */

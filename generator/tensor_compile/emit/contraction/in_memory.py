@@ -208,6 +208,7 @@ class _Emitter:
             "b_step": self.text(self.b_step), "a_step": self.text(self.inner.a),
             "row_offset": self.row("tc_min(r, count - 1)"), "fetches_terms": later_terms(access, schedule),
             "fetches": schedule.prefetch and unit == PANEL and not later_terms(access, schedule),
+            "soon": len(kernel.params) + 1,
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
             "whole_columns": self.whole_columns, **self.straightness(four),

@@ -220,6 +220,11 @@ def remembers(schedule: Schedule) -> bool:
     return schedule.lines or schedule.packed_b and not schedule.blocked or copies_rows_once(schedule)
 
 
+def fetches_soon(schedule: Schedule) -> bool:
+    """The driver tells the kernel what its thread reads soon, and tiles fetch it meanwhile (tc_soon_share)."""
+    return schedule.prefetch and not schedule.blocked
+
+
 def words_in_place(access: Access, schedule: Schedule) -> bool:
     """Rows of bytes lie in memory as they are multiplied, word by word, and need no copy."""
     kind = form(schedule.dtype, schedule.isa)

@@ -25,7 +25,7 @@ from .image_lines import emit_lines
 from ..index import c_index
 from .micro import Micro
 from ..scalar import C_TYPE, constant, extent
-from .schedule_blocks import asks_threads, remembers
+from .schedule_blocks import asks_threads, fetches_soon, remembers
 from .team_split import emit_split, team_split
 from ..template import expand_file
 
@@ -61,7 +61,10 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
             texts.append(text)
             micros |= needed
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
-        calls.append({"i": i, "own": owns[form], "pointers": ", ".join(f"p[{pointer[b]}]" for b in part.params),
+        pointers = [f"p[{pointer[b]}]" for b in part.params]
+        if fetches_soon(schedule):
+            pointers += ["0", f"p[{len(kernel.params) + 1}]"]
+        calls.append({"i": i, "own": owns[form], "pointers": ", ".join(pointers),
                       "dims": ", ".join(f"d[{dim[s]}]" for s in part.dims) or "0",
                       "held": ", held" if remembers(schedule) else "",
                       "threads": "" if not asks_threads(Access.of(part), schedule) else
