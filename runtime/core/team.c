@@ -52,7 +52,7 @@ void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
 
 tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work)
 {
-    tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1};
+    tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1, .helped = -1};
 #if TC_TEAMS
     const uint64_t fits = threads > 1 && frame->members ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
@@ -90,7 +90,8 @@ static int take(const tc_pieces *pieces, tc_index of, int last)
     }
 }
 
-/* The thread that has most pieces left; -1: none has any. */
+/* The thread that has most pieces left; -1: none has any. The one whose piece was taken last counts twice: what its
+ * pieces share, such as the panels of its columns, is in the second cache by now. */
 static tc_index slowest(const tc_pieces *pieces)
 {
     tc_index found = -1;
@@ -99,8 +100,11 @@ static tc_index slowest(const tc_pieces *pieces)
         const tc_index other = (pieces->thread + i) % pieces->threads;
         const unsigned left = __atomic_load_n(&pieces->frame->members[other].left, __ATOMIC_RELAXED);
         const unsigned next = left & 0xff, end = left >> 8 & 0xff;
-        if (left >> 16 == pieces->round && end > next && end - next > most) {
-            most = end - next;
+        if (left >> 16 != pieces->round || end <= next)
+            continue;
+        const unsigned worth = (end - next) * (other == pieces->helped ? 2 : 1);
+        if (worth > most) {
+            most = worth;
             found = other;
         }
     }
@@ -120,7 +124,7 @@ int tc_pieces_next(tc_pieces *pieces)
     tc_index of = pieces->thread;
     int piece = take(pieces, of, 0);
     while (piece < 0 && (of = slowest(pieces)) >= 0)
-        piece = take(pieces, of, 1);
+        piece = take(pieces, pieces->helped = of, 1);
     pieces->piece = of * each + piece;
     return piece >= 0;
 #else
