@@ -1,12 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """Depthwise convolutions of bytes by words of AVX-512 VNNI and by pairs of AVX2: the bits of the interpreter. An image
 of floats as three bytes a point."""
+import math
+import platform
 import random
+import re
+import subprocess
 import tempfile
 from pathlib import Path
 
+from processor import lacks
 from samples import bits, run, st
 from tap import done, equal, note, ok
+from tensor_compile import target as targets
+from tensor_compile.compile import toolchain
+from tensor_compile.compile.cache import Cache
+from tensor_compile.compile.host_programs import TEMPLATES
 
 # channels, height, width, window, stride, padding (low = high), dtype, scale
 CASES = [(16, 7, 9, (3, 3), (1, 1), (1, 1), "U8", 3e-3), (96, 9, 8, (3, 3), (2, 2), (1, 1), "I8", 3e-3),
@@ -23,6 +32,65 @@ TC_MODEL(m)
     tc_tensor bytes = tc_quantize(image, tc_full(g, 0.04, TC_F32), tc_full(g, -3, TC_I8));
     tc_output(g, "bytes", tc_permute(bytes, 0, 2, 3, 1));
 """
+# Calls a kernel as a team of 16 whose image is {bytes} bytes of batch 3: how many of its lines are fetched, and how
+# many other fetches there are. One thread fetches nothing.
+FETCHED = """#include <stdio.h>
+#include <stdlib.h>
+#include "tc_kernel.h"
+tc_kernel {symbol};
+static _Alignas(64) unsigned char image[{bytes} + 64], out[{bytes} * 4 + 64], weights[1 << 14], numbers[3][1 << 12];
+static unsigned char hits[{bytes} / 64 + 2];
+static long others, alone;
+
+void prefetch_seen(const void *at)
+{{
+    const long byte = (const unsigned char *)at - image;
+    if (byte >= 0 && byte < {bytes})
+        hits[byte / 64] = 1;
+    else
+        ++others;
+    ++alone;
+}}
+
+int main(void)
+{{
+    void *p[] = {{image, weights, {numbers}out, out}};
+    const tc_index d[] = {{3}};
+    {symbol}(p, d, 0, 1);
+    const long first = alone;
+    for (tc_index i = 0; i < 16; ++i)
+        {symbol}(p, d, i, 16);
+    long lines = 0;
+    for (long i = 0; i < ({bytes} + 63) / 64; ++i)
+        lines += hits[i];
+    printf("%ld %ld %ld\\n", lines, others, first);
+    return 0;
+}}
+"""
+
+
+def fetches(kernel: Path, isa: str, folder: Path) -> None:
+    """The threads of a team fetch the rows of the image that their first windows read, and nothing else."""
+    text = kernel.read_text(encoding="utf-8")
+    symbol = re.search(r"^void (\w+)\(void \*const \*p", text, re.M).group(1)
+    shape = re.search(r"p\[0\] +[ui]8\[batch, (\d+), (\d+), (\d+)\]", text)
+    size = 3 * math.prod(map(int, shape.groups()))
+    numbers = "".join(f"numbers[{i}], " for i in range(len(re.findall(r" \*   p\[\d+\]  packed [if]32", text))))
+    arch = platform.machine()
+    compiler = toolchain.detect(("cc",), Cache(folder).root, "compiler")
+    flags = toolchain.kernel_flags(compiler, isa, targets.load(targets.find(arch)).flags, (), arch)
+    (folder / "main.c").write_text(FETCHED.format(symbol=symbol, bytes=size, numbers=numbers), encoding="utf-8")
+    (folder / "seen.h").write_text("void prefetch_seen(const void *at);\n"
+                                   "#define __builtin_prefetch(at, ...) prefetch_seen(at)\n", encoding="utf-8")
+    subprocess.run([*compiler.command, *flags, "-O1", "-w", "-include", str(folder / "seen.h"),
+                    f"-I{TEMPLATES / 'include'}", str(kernel), str(folder / "main.c"), "-o", str(folder / "fetched")],
+                   check=True)
+    lines, others, alone = map(int, subprocess.run([str(folder / "fetched")], capture_output=True, text=True,
+                                                   check=True).stdout.split())
+    ok(others == alone == 0 and lines >= 0.9 * (size // 64),
+       f"{isa}, {'x'.join(shape.groups())}: {lines} of {size // 64} lines of the image, {others} others, {alone} alone")
+
+
 rng = random.Random(5)
 with tempfile.TemporaryDirectory() as name:
     folder, text, tensors = Path(name), HEAD, {}
@@ -51,6 +119,11 @@ with tempfile.TemporaryDirectory() as name:
               all(p.stem.endswith("__avx512_vnni") for p in made),
               "those of AVX-512 VNNI are words, and no others"):
         note(f"{called.stderr}{sorted(p.name for p in made)}")
+    windows = [(p, p.stem.partition("__")[2]) for p, text in kernels.items() if "static inline void fetch" in text]
+    equal({isa for _, isa in windows}, {"avx2", "avx512_vnni"}, "windows of both forms fetch")
+    for kernel, isa in sorted(windows):
+        if not lacks(isa):
+            fetches(kernel, isa, folder)
     equal(sorted("channels_halves" in kernels[p] for p in made), sorted(0 < c % 64 <= 32 for c, *_ in CASES),
           "up to 32 channels that are left are those of two rows")
 done()

@@ -39,6 +39,7 @@ MOST_COLUMNS = 4    # of a window: registers hold the words of all
 LANES = 16          # the channels are a multiple of them
 CHANNELS = 64       # of a register; half as many are two rows'
 MANY_ROWS = 4       # of a thread, or of a piece where it has several; threads then share whole rows
+FETCHED_ROWS = 4    # of a thread, whose rows of the image are fetched at once
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,6 +199,11 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
         "channels": text(extent(w.lane)), "by_channels": extent(w.lane).value % CHANNELS == 0, "many": MANY_ROWS,
         "most": f"{MOST_FACTOR}f"}
     known = exists(asked_x) if asked_x else ""
+    further_rows = _rows_further(outer[-1], address, w.tap_y) if outer else 0
+    values |= {"known": known, "fetched": FETCHED_ROWS, "straddles": extent(w.lane).value % CHANNELS != 0,
+               "columns": text((extent(w.x) - 1) * w.step + columns),
+               "image_rows": [row(r) | {"new": f"(item == begin || {names[outer[-1]]} == 0) && "
+                                        if outer and 0 < further_rows <= rows - 1 - r else ""} for r in range(rows)]}
     if words:
         sizes = _sizes(extent(w.lane).value)
         further = _next_row(w, outer[-1], address, to, asked_x, asked_y) if outer and rows < WORD else None
@@ -216,6 +222,15 @@ def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: 
         values |= _pairs(w, rows, columns, known, fill, at)
     parts = ("window/bytes.c.in" if words else "window/pairs.c.in", "window/share.c.in")
     return "\n".join(expand_file(part, values) for part in parts)
+
+
+def _rows_further(row: Sym, address: Expr, tap: Sym) -> int:
+    """How many rows of the image the windows of the next `row` lie lower; 0: not known."""
+    along, one = address.coefficient(row), address.coefficient(tap)
+    if along is None or one is None or not (along.is_const and one.is_const) or one.value < 1 \
+            or along.value % one.value:
+        return 0
+    return along.value // one.value
 
 
 def _next_row(w: ByteWindow, row: Sym, address: Expr, to: Expr, asked_x: list[Expr],
