@@ -60,7 +60,7 @@ with tempfile.TemporaryDirectory() as name:
     filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"
     (folder / "filled.c").write_text(MODEL.replace("PRODUCT", filled), encoding="utf-8")
     refused("filled.c", "good", 1, "entry_1 (filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
-    refused("m.c", "good", 2, "no convolution or product by weights is called 'fd'", "they are fc",
+    refused("m.c", "good", 2, "--float: no layer of integers is called 'fd'", "they are fc",
             more=("--float", "fd"))
     for layer in ("*", "fc"):
         refused("m.c", "good", 1,

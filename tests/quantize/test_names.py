@@ -72,6 +72,17 @@ with tempfile.TemporaryDirectory() as name:
     ok(kept.returncode == 0 and "tc_quantized_conv" not in (folder / "kept" / "model.c").read_text(encoding="utf-8"),
        "patterns match either name") or note(kept.stderr)
 
+    between = [layer for layer in report if re.fullmatch(r"(add|mean)_\d+", layer)]
+    equal(len(between), 2, "a sum and a mean have rows, too") or note(report)
+    for layer in between:
+        call = f"tc_quantized_{layer.partition('_')[0]}("
+        kept = run(*asked, "-o", folder / "kept", "--float", layer)
+        text = (folder / "kept" / "model.c").read_text(encoding="utf-8")
+        rows = [line.split("  ")[0] for line in kept.stdout.splitlines() if " dB " in line]
+        ok(kept.returncode == 0 and call not in text and f"in floats: 1 {layer.partition('_')[0]} (m.c:" in kept.stdout,
+           f"--float {layer} keeps it") or note(kept.stdout + kept.stderr + text)
+        equal(rows, [row for row in report if row != layer], "and all else is in integers")
+
     text = (folder / "int8" / "model.c").read_text(encoding="utf-8")
     equal(re.findall(r"TC_SCOPE\(g, (.*?)\)\n +(\w+) = (\w+)\(", text), [
         ('"features.0.0"', "features", "tc_quantized_conv"), ('"features.1.conv.0"', "conv", "tc_quantized_conv"),

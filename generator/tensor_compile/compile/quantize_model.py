@@ -37,7 +37,7 @@ from .samples import Samples
 class Request:
     """data: safetensors files of inputs; out: the folder for model.c and model.safetensors. observer: minmax or
     percentile; percentile: of the elements of a value that its integers reach. kept_float: names, or patterns of names,
-    of products that stay floats. activations: i8 or u8, the dtype of values. names: the model's name of an input -> the
+    of layers that stay floats. activations: i8 or u8, the dtype of values. names: the model's name of an input -> the
     files'. most: how many samples are looked at, 0 for all."""
 
     data: tuple[str, ...]
@@ -149,15 +149,17 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
 def _found(request: Request, float_model: Recorded) -> Found:
     options = float_model.options
     check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
-    found = layers.find(float_model.function, request.kept_float)
+    every = layers.find(float_model.function)
+    names = [layer.name for layer in layers.reported(every)]
     for pattern in request.kept_float:
-        if not any(layers.called(name, pattern) for name in found.products):
-            raise OptionError(f"--float: no convolution or product by weights is called {pattern!r}", options.shown,
-                              closest(pattern, found.products) + f"they are {', '.join(found.products) or 'none'}")
+        if not any(layers.called(name, pattern) for name in names):
+            raise OptionError(f"--float: no layer of integers is called {pattern!r}", options.shown,
+                              closest(pattern, names) + f"they are {', '.join(names) or 'none'}")
+    found = layers.find(float_model.function, request.kept_float) if request.kept_float else every
     if not found.layers:
         raise UserError("nothing of the model can be computed in integers: it has no convolution and no product of "
                         "f32 by weights"
-                        + (" but those of --float" if found.products else ""), options.shown)
+                        + (" but those of --float" if every.layers else ""), options.shown)
     return found
 
 
