@@ -17,6 +17,7 @@
 
 typedef struct tc_captured tc_captured;
 typedef struct tc_node tc_node;
+typedef struct tc_meaning tc_meaning;
 
 /* -- types ------------------------------------------------------------------------------------------------------- */
 
@@ -34,6 +35,7 @@ struct tc_value {
     tc_node *node;
     int index; /* which result of the node */
     tc_type type;
+    const tc_meaning *meaning; /* of quantized integers, where an operation has said it (meanings.c) */
 };
 
 /* -- primitives -------------------------------------------------------------------------------------------------- */
@@ -87,6 +89,7 @@ struct tc_node {
     tc_site site;
     tc_region *region;
     int number; /* in its function, given by the writer */
+    int walk;   /* the last one that met it (meanings.c) */
     tc_node *next;
 };
 
@@ -196,6 +199,7 @@ struct tc_graph {
     int entry_count;
     tc_captured *current; /* the function under capture; NULL between functions */
     int node_count;
+    int walks;    /* through nodes so far (meanings.c) */
     int op_depth; /* public calls under way */
     int op_base;  /* of them, outside the function under capture: messages and nodes carry the name and place of
                                 the outermost one in it */

@@ -345,6 +345,23 @@ tc_tensor tc_update_slice_at(tc_site at, tc_tensor x, tc_tensor y, int count, co
     return tc_op_leave(g, tc_prim_update_slice(g, x, y, starts));
 }
 
+/* Before the new axis is there, so that the message has the operands' own shapes. */
+static bool check_stacked(tc_graph *g, int count, const tc_tensor *tensors)
+{
+    for (int i = 1; i < count; ++i) {
+        const tc_type *first = &tensors[0]->type, *x = &tensors[i]->type;
+        bool fits = x->dtype == first->dtype && x->rank == first->rank;
+        for (int d = 0; fits && d < x->rank; ++d)
+            fits = tc_same_dim(g, first->shape[d], x->shape[d]);
+        if (!fits) {
+            tc_fail(g, "all shapes must agree, and dtypes; tc_concat joins along an axis of the operands",
+                    "operand %d does not fit: %s and %s", i, tc_type_text(g, first), tc_type_text(g, x));
+            return false;
+        }
+    }
+    return true;
+}
+
 tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
 {
     tc_graph *g = tc_op_enter_list(at, "tc_stack", "stack", count, tensors);
@@ -353,7 +370,7 @@ tc_tensor tc_stack_at(tc_site at, int axis, int count, const tc_tensor *tensors)
     tc_tensor *parts = tc_arena_alloc(&g->arena, (size_t)(count + 1) * sizeof *parts);
     int rank = count > 0 ? tensors[0]->type.rank + 1 : 1;
     axis = tc_axis(g, axis, rank);
-    if (axis < 0)
+    if (axis < 0 || !check_stacked(g, count, tensors))
         return tc_op_leave(g, tc_poison());
     for (int i = 0; i < count; ++i)
         parts[i] = tc_unsqueeze_at(at, tensors[i], axis);

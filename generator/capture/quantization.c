@@ -154,7 +154,8 @@ static tc_tensor quantize(tc_graph *g, const tc_quantize_args *args)
         tc_integer_range(dtype, args->bits, &low, &high);
         y = MINIMUM(MAXIMUM(y, low), high);
     }
-    return tc_cast_at(at, y, dtype); /* saturates */
+    y = tc_cast_at(at, y, dtype); /* saturates */
+    return tc_written_by(g, y, args->scale, args->zero);
 }
 
 tc_tensor tc_quantize_at(const tc_quantize_args *args)
@@ -186,6 +187,7 @@ static tc_tensor dequantize(tc_graph *g, const tc_dequantize_args *args)
     if (args->format) {
         x = tc_decode_float_at(at, args->x, args->format);
     } else {
+        tc_read_by(g, "x", args->x, args->scale, args->zero);
         x = tc_cast_at(at, args->x, TC_I32);
         if (args->zero) {
             tc_tensor zero = tc_quantized_along(g, at, "zero", args->zero, type, args->axis, args->block);

@@ -29,4 +29,17 @@ tc_tensor tc_requantize_normal(tc_graph *g, tc_site at, tc_tensor x, tc_tensor q
 /* mulhigh_round(x, q) for q from 2^30 on. */
 tc_tensor tc_scaled_high(tc_graph *g, tc_site at, tc_tensor x, int32_t q);
 
+/* -- meanings.c --------------------------------------------------------------------------------------------------- */
+
+/* The call under way reads the integers x, its argument of that name, as (x - zero) * scale: warns where the operation
+ * that wrote them, or the first that read them, said something else. Nothing for poison. */
+void tc_read_as(tc_graph *g, const char *argument, tc_tensor x, double scale, int zero);
+/* The call under way writes y so; returns y. */
+tc_tensor tc_written_as(tc_graph *g, tc_tensor y, double scale, int zero);
+/* y has integers of the meaning of x; returns y. */
+tc_tensor tc_means_as(tc_graph *g, tc_tensor y, tc_tensor x);
+/* The same where scale and zero (NULL: 0) are tensors: nothing unless both are constants of one number. */
+void tc_read_by(tc_graph *g, const char *argument, tc_tensor x, tc_tensor scale, tc_tensor zero);
+tc_tensor tc_written_by(tc_graph *g, tc_tensor y, tc_tensor scale, tc_tensor zero);
+
 #endif

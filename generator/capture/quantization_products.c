@@ -219,6 +219,8 @@ static tc_tensor qlinear_matmul(tc_graph *g, const tc_qlinear_matmul_args *args)
     const tc_quantized *a = &args->a, *b = &args->b;
     if (!check_scales(g, a->scale, b->scale, args->scale))
         return tc_poison();
+    tc_read_by(g, ".a", a->x, a->scale, a->zero);
+    tc_read_by(g, ".b", b->x, b->scale, b->zero);
     tc_tensor x = matmul_integer(g, at, a->x, a->zero, b->x, b->zero), y = one_of(g, "scale", args->scale);
     tc_tensor zero = one_of(g, "zero", args->zero), rows = beside(at, a->scale, &a->x->type, true);
     return rescaled(g, at, x, rows, beside(at, b->scale, &b->x->type, false), y, zero, a->x->type.dtype);
@@ -230,7 +232,7 @@ tc_tensor tc_qlinear_matmul_at(const tc_qlinear_matmul_args *args)
     tc_graph *g = tc_op_enter(args->at, "tc_qlinear_matmul", "qlinear_matmul",
                               "a a.scale ?a.zero b b.scale ?b.zero scale ?zero", 8,
                               (tc_tensor[]){a->x, a->scale, a->zero, b->x, b->scale, b->zero, args->scale, args->zero});
-    return g ? tc_op_leave(g, qlinear_matmul(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_by(g, qlinear_matmul(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 static tc_tensor qlinear_conv(tc_graph *g, const tc_qlinear_conv_args *args)
@@ -239,6 +241,7 @@ static tc_tensor qlinear_conv(tc_graph *g, const tc_qlinear_conv_args *args)
     const tc_quantized *x = &args->x, *w = &args->w;
     if (!check_scales(g, x->scale, w->scale, args->scale) || !one_or_vector(g, "w.scale", w->scale))
         return tc_poison();
+    tc_read_by(g, ".x", x->x, x->scale, x->zero);
     tc_conv_integer_args product = {.x = x->x,
                                     .w = w->x,
                                     .bias = args->bias,
@@ -270,7 +273,7 @@ tc_tensor tc_qlinear_conv_at(const tc_qlinear_conv_args *args)
                               "x x.scale ?x.zero w w.scale ?w.zero ?bias scale ?zero", 9,
                               (tc_tensor[]){x->x, x->scale, x->zero, w->x, w->scale, w->zero, args->bias, args->scale,
                                             args->zero});
-    return g ? tc_op_leave(g, qlinear_conv(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_by(g, qlinear_conv(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- a few bits a number ------------------------------------------------------------------------------------------- */

@@ -29,8 +29,8 @@ static bool check_zero(tc_graph *g, tc_dtype dtype, int zero)
     return false;
 }
 
-/* Integers of 8 or, where `wide`, 16 bits with their scale and zero; reported. */
-static bool check_affine(tc_graph *g, const tc_affine *a, bool wide)
+/* The argument of that name: integers of 8 or, where `wide`, 16 bits with their scale and zero; reported. */
+static bool read_affine(tc_graph *g, const char *argument, const tc_affine *a, bool wide)
 {
     const tc_dtype dtype = a->x->type.dtype;
     if (dtype != TC_I8 && dtype != TC_U8 && !(wide && dtype == TC_I16)) {
@@ -38,7 +38,10 @@ static bool check_affine(tc_graph *g, const tc_affine *a, bool wide)
                 tc_type_text(g, &a->x->type));
         return false;
     }
-    return check_scale(g, "", a->scale) && check_zero(g, dtype, a->zero);
+    if (!check_scale(g, "", a->scale) || !check_zero(g, dtype, a->zero))
+        return false;
+    tc_read_as(g, argument, a->x, a->scale, a->zero);
+    return true;
 }
 
 static bool check_result(tc_graph *g, tc_dtype dtype, double scale, int zero)
@@ -181,7 +184,7 @@ static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
 {
     const tc_site at = a->at;
     const tc_dtype dtype = a->x.x->type.dtype;
-    if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
+    if (!read_affine(g, ".x", &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
         !check_result(g, dtype, a->scale, a->zero))
         return tc_poison();
     tc_conv_integer_args product =
@@ -205,14 +208,14 @@ tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_conv", "quantized_conv", "x w w_scale ?bias", 4,
                               (tc_tensor[]){args->x.x, args->w, args->w_scale, args->bias});
-    return g ? tc_op_leave(g, quantized_conv(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_conv(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 static tc_tensor quantized_linear(tc_graph *g, const tc_quantized_linear_args *a)
 {
     const tc_site at = a->at;
     const tc_dtype dtype = a->x.x->type.dtype;
-    if (!check_affine(g, &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
+    if (!read_affine(g, ".x", &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
         !check_result(g, dtype, a->scale, a->zero))
         return tc_poison();
     const tc_dtype wide = a->bias ? a->bias->type.dtype : TC_I32;
@@ -236,14 +239,14 @@ tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_linear", "quantized_linear", "x w w_scale ?bias", 4,
                               (tc_tensor[]){args->x.x, args->w, args->w_scale, args->bias});
-    return g ? tc_op_leave(g, quantized_linear(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_linear(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- sums and products of elements --------------------------------------------------------------------------------- */
 
 static bool check_two(tc_graph *g, const tc_quantized_two_args *args)
 {
-    return check_affine(g, &args->a, true) && check_affine(g, &args->b, true) &&
+    return read_affine(g, ".a", &args->a, true) && read_affine(g, ".b", &args->b, true) &&
            tc_check_same_dtype(g, &args->a.x->type, &args->b.x->type) &&
            check_result(g, args->a.x->type.dtype, args->scale, args->zero);
 }
@@ -279,13 +282,13 @@ static tc_tensor quantized_sum(tc_graph *g, const tc_quantized_two_args *args, b
 tc_tensor tc_quantized_add_at(const tc_quantized_two_args *args)
 {
     tc_graph *g = ENTER_TWO(add);
-    return g ? tc_op_leave(g, quantized_sum(g, args, false)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_sum(g, args, false), args->scale, args->zero)) : tc_poison();
 }
 
 tc_tensor tc_quantized_sub_at(const tc_quantized_two_args *args)
 {
     tc_graph *g = ENTER_TWO(sub);
-    return g ? tc_op_leave(g, quantized_sum(g, args, true)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_sum(g, args, true), args->scale, args->zero)) : tc_poison();
 }
 
 static tc_tensor quantized_mul(tc_graph *g, const tc_quantized_two_args *args)
@@ -305,7 +308,7 @@ static tc_tensor quantized_mul(tc_graph *g, const tc_quantized_two_args *args)
 tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
 {
     tc_graph *g = ENTER_TWO(mul);
-    return g ? tc_op_leave(g, quantized_mul(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_mul(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- another scale ------------------------------------------------------------------------------------------------- */
@@ -313,7 +316,7 @@ tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
 static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args *args)
 {
     const tc_dtype from = args->x.x->type.dtype, dtype = args->dtype ? args->dtype : from;
-    if (from != TC_I32 && !check_affine(g, &args->x, true))
+    if (from != TC_I32 && !read_affine(g, ".x", &args->x, true))
         return tc_poison();
     if (dtype != TC_I8 && dtype != TC_U8 && dtype != TC_I16 && dtype != TC_I32) {
         tc_fail(g, "TC_I8, TC_U8, TC_I16 or TC_I32", "no integers of quantized tensors: %s",
@@ -322,6 +325,8 @@ static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args 
     }
     if (!check_scale(g, "", args->x.scale) || !check_result(g, dtype, args->scale, args->zero))
         return tc_poison();
+    if (from == TC_I32)
+        tc_read_as(g, ".x", args->x.x, args->x.scale, args->x.zero);
     tc_tensor x = centered(g, args->at, &args->x);
     const double scale = (double)args->x.scale / (double)args->scale;
     if (args->floats)
@@ -332,7 +337,7 @@ static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args 
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_rescale", "quantized_rescale", "x", 1, &args->x.x);
-    return g ? tc_op_leave(g, quantized_rescale(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_rescale(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- functions of 8 bits: tables ----------------------------------------------------------------------------------- */
@@ -368,7 +373,7 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
     const tc_site at = args->at;
     const tc_dtype dtype = args->x.x->type.dtype;
     int64_t low, high;
-    if (!check_affine(g, &args->x, false))
+    if (!read_affine(g, ".x", &args->x, false))
         return tc_poison();
     tc_integer_range(dtype, 0, &low, &high);
     const argument a = argument_of(args->x.scale, 4);
@@ -387,7 +392,8 @@ tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args)
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_sigmoid", "quantized_sigmoid", "x", 1, &args->x.x);
     if (!g)
         return tc_poison();
-    return tc_op_leave(g, by_table(g, args, tc_fixed_logistic, 8, args->x.x->type.dtype == TC_I8 ? -128 : 0));
+    const int zero = args->x.x->type.dtype == TC_I8 ? -128 : 0;
+    return tc_op_leave(g, tc_written_as(g, by_table(g, args, tc_fixed_logistic, 8, zero), 1.0 / 256, zero));
 }
 
 tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
@@ -395,7 +401,8 @@ tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_tanh", "quantized_tanh", "x", 1, &args->x.x);
     if (!g)
         return tc_poison();
-    return tc_op_leave(g, by_table(g, args, tc_fixed_tanh, 7, args->x.x->type.dtype == TC_I8 ? 0 : 128));
+    const int zero = args->x.x->type.dtype == TC_I8 ? 0 : 128;
+    return tc_op_leave(g, tc_written_as(g, by_table(g, args, tc_fixed_tanh, 7, zero), 1.0 / 128, zero));
 }
 
 /* -- softmax ------------------------------------------------------------------------------------------------------- */
@@ -428,7 +435,7 @@ static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args 
     const tc_type *type = &args->x.x->type;
     const double beta = args->beta != 0 ? args->beta : 1;
     int64_t low, high;
-    if (!check_affine(g, &args->x, false))
+    if (!read_affine(g, ".x", &args->x, false))
         return tc_poison();
     if (!type->rank || !(beta > 0)) {
         tc_fail(g, NULL, type->rank ? "beta is not positive" : "a single number has no softmax");
@@ -443,7 +450,8 @@ static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args 
     tc_tensor sum = tc_sum_at(at, terms, true, 1, (const int[]){axis}), zeros, factor = inverse(g, at, sum, &zeros);
     tc_tensor y = tc_mulhigh_round_at(at, tc_prim_gather(g, table, below, 0), TC_OPERAND(factor));
     tc_tensor places = SUB(12 - 1 + 31 - 8, zeros);
-    return finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(MINIMUM(places, 31))), (int)low, type->dtype);
+    y = finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(MINIMUM(places, 31))), (int)low, type->dtype);
+    return tc_written_as(g, y, 1.0 / 256, (int)low);
 }
 
 tc_tensor tc_quantized_softmax_at(const tc_quantized_softmax_args *args)
@@ -490,7 +498,7 @@ static tc_tensor average_pool(tc_graph *g, const tc_quantized_pool_args *a)
 tc_tensor tc_quantized_avg_pool2d_at(const tc_quantized_pool_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_avg_pool2d", "quantized_avg_pool2d", "x", 1, &args->x);
-    return g ? tc_op_leave(g, average_pool(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_means_as(g, average_pool(g, args), args->x)) : tc_poison();
 }
 
 /* -- mean ---------------------------------------------------------------------------------------------------------- */
@@ -501,7 +509,7 @@ static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
     const tc_type *type = &args->x.x->type;
     int64_t count = 1, size;
     int shift, places = 0;
-    if (!check_affine(g, &args->x, true) || !check_result(g, type->dtype, args->scale, args->zero))
+    if (!read_affine(g, ".x", &args->x, true) || !check_result(g, type->dtype, args->scale, args->zero))
         return tc_poison();
     if (args->axis_count < 1 || args->axis_count > type->rank) {
         tc_fail(g, NULL, ".axis_count is %d for a tensor of rank %d", args->axis_count, type->rank);
@@ -531,7 +539,7 @@ static tc_tensor quantized_mean(tc_graph *g, const tc_quantized_mean_args *args)
 tc_tensor tc_quantized_mean_at(const tc_quantized_mean_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_mean", "quantized_mean", "x", 1, &args->x.x);
-    return g ? tc_op_leave(g, quantized_mean(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_mean(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- leaky relu ---------------------------------------------------------------------------------------------------- */
@@ -540,7 +548,7 @@ static tc_tensor quantized_leaky_relu(tc_graph *g, const tc_quantized_leaky_args
 {
     const tc_site at = args->at;
     const tc_dtype dtype = args->x.x->type.dtype;
-    if (!check_affine(g, &args->x, true) || !check_result(g, dtype, args->scale, args->zero))
+    if (!read_affine(g, ".x", &args->x, true) || !check_result(g, dtype, args->scale, args->zero))
         return tc_poison();
     const float sloped = args->x.scale * args->slope / args->scale;
     if (!(sloped > 0)) {
@@ -555,5 +563,5 @@ static tc_tensor quantized_leaky_relu(tc_graph *g, const tc_quantized_leaky_args
 tc_tensor tc_quantized_leaky_relu_at(const tc_quantized_leaky_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_leaky_relu", "quantized_leaky_relu", "x", 1, &args->x.x);
-    return g ? tc_op_leave(g, quantized_leaky_relu(g, args)) : tc_poison();
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_leaky_relu(g, args), args->scale, args->zero)) : tc_poison();
 }

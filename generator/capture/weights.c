@@ -26,12 +26,29 @@ static void check_unique(tc_graph *g, const tc_weight_file *file)
     }
 }
 
-static const char *file_hint(const char *error)
+/* How the file is made, where the program that writes it lies beside it, as in the examples; else NULL. */
+static const char *made_by(tc_graph *g, const char *file)
 {
-    return strstr(error, "cannot be opened") ? "paths are relative to the source file that names them"
-           : strstr(error, "not a safetensors file")
-               ? "in Python: safetensors.torch.save_file(model.state_dict(), FILE)"
-               : NULL;
+    FILE *program = fopen(tc_open_path(g, file, "make_weights.c"), "r");
+    if (!program)
+        return NULL;
+    fclose(program);
+    const char *slash = strrchr(file, '/');
+    return tc_arena_format(
+        &g->arena,
+        "make_weights.c beside it writes it; in that folder: cc -O2 make_weights.c -o make_weights -lm && "
+        "./make_weights %s",
+        slash ? slash + 1 : file);
+}
+
+static const char *file_hint(tc_graph *g, const char *error, const char *file)
+{
+    if (strstr(error, "cannot be opened")) {
+        const char *made = made_by(g, file);
+        return made ? made : "paths are relative to the source file that names them";
+    }
+    return strstr(error, "not a safetensors file") ? "in Python: safetensors.torch.save_file(model.state_dict(), FILE)"
+                                                   : NULL;
 }
 
 static void add_file(tc_graph *g, const char *from, const char *path)
@@ -50,7 +67,7 @@ static void add_file(tc_graph *g, const char *from, const char *path)
     if (file->header)
         check_unique(g, file);
     else
-        tc_fail(g, file_hint(error), "%s: %s", printed, error);
+        tc_fail(g, file_hint(g, error, tc_join_path(g, from, path)), "%s: %s", printed, error);
 }
 
 void tc_weights_at(tc_site at, tc_graph *g, const char *from, const char *path)

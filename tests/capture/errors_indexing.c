@@ -10,6 +10,8 @@
     X(never_set, "tc_neg: argument 'x' is no tensor that was ever made", AT; tc_neg((tc_tensor)&at))                  \
     X(never_set_inside, "tc_add: argument 'b' is no tensor that was ever made", tc_tensor x = F(2); AT;               \
       tc_add(x, (tc_tensor)((char *)x + 16)))                                                                         \
+    X(stack_shape, "tc_stack: operand 2 does not fit: f32[2,3] and f32[2]", AT;                                       \
+      tc_stack(1, F(2, 3), F(2, 3), F(2)))                                                                            \
     X(never_set_list, "tc_stack: argument 'x' is no tensor that was ever made", tc_tensor x = F(2); AT;               \
       tc_stack(0, x, (tc_tensor)(intptr_t)3))                                                                         \
     X(mask_index, "tc_take: the index is i32 or i64, not bool[3]\n  hint: how many elements a mask has is data",      \

@@ -8,7 +8,7 @@
 #include "harness.h"
 #include "tap.h"
 
-static int at;
+TC_UNUSED static int at;
 #define AT (at = __LINE__)
 
 /* An input of the next free name. */
@@ -21,7 +21,7 @@ TC_UNUSED static tc_tensor in_(tc_site site, tc_graph *g, int count, const tc_di
 #define F(...) IN(TC_F32, __VA_ARGS__)
 
 /* The message and, where `placed`, its line. */
-static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
+TC_UNUSED static void expect(const char *name, tc_graph_body *body, const char *message, bool placed)
 {
     at = 0;
     captured c = capture_body(body);

@@ -235,6 +235,13 @@ with tempfile.TemporaryDirectory() as place:
 
     fails("a missing weights file", run(project(weights=None)), 1, "model.c:6: error:", "tiny.safetensors",
           "paths are relative")
+    place = project(weights=None)
+    (place / "make_weights.c").write_text("")
+    said = run(place)
+    fails("a missing weights file that a program writes", said, 1, "tiny.safetensors: cannot be opened",
+          "hint: make_weights.c beside it writes it; in that folder: cc -O2 make_weights.c -o make_weights -lm && "
+          "./make_weights tiny.safetensors\n")
+    ok("paths are relative" not in said.stderr, "whose path is right")
     fails("an empty weights file", run(project(weights=b"")), 1, "tiny.safetensors")
     for name, header, message in (("a bad escape", '{"\\q":{}}', "a bad escape at byte 4 of the header"),
                                   ("a name with a line in it", '{"a\n":{}}', "a control character in a string")):

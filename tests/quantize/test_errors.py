@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What quantize says of data and models that it cannot use; nothing is written then."""
 import math
+import re
 import tempfile
 from pathlib import Path
 
 from samples import called, floats, write
-from tap import done, note, ok
+from tap import done, equal, note, ok
 
 MODEL = """#include <tensor_compile/model.h>
 TC_MODEL(m)
@@ -59,7 +60,7 @@ with tempfile.TemporaryDirectory() as name:
     filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"
     (folder / "filled.c").write_text(MODEL.replace("PRODUCT", filled), encoding="utf-8")
     refused("filled.c", "good", 1, "entry_1 (filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
-    refused("m.c", "good", 2, "no convolution or product by weights is called 'fd'", "they are fc",
+    refused("m.c", "good", 2, "--float: no layer of integers is called 'fd'", "they are fc",
             more=("--float", "fd"))
     for layer in ("*", "fc"):
         refused("m.c", "good", 1,
@@ -108,6 +109,18 @@ with tempfile.TemporaryDirectory() as name:
     (folder / "out" / "model.c").write_text(text + "/* mine */\n", encoding="utf-8")
     refused("m.c", "good", 1, "out/model.c: error: it was changed since quantize wrote it, or something else wrote it\n"
             "  hint: --force overwrites it; -o names another folder")
+    (folder / "out" / "model.c").write_text(text, encoding="utf-8")
+    equal(called("build", folder / "out" / "model.c", "-o", folder / "built", "--target", "reference").stderr, "",
+          "nothing is said of what quantize wrote")
+    lines = text.splitlines()
+    (written, entry), (read, product) = ((i, line) for i, line in enumerate(lines, 1)
+                                         if "tc_quantize(" in line or "tc_quantized_linear(" in line)
+    scale, zero = re.search(r"x = \{\w+, ([0-9.e-]+), (-?\d+)\}", product).groups()
+    lines[read - 1] = product.replace(scale, "0.5")
+    (folder / "out" / "model.c").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    equal(called("build", folder / "out" / "model.c", "-o", folder / "built", "--target", "reference").stderr,
+          f"model.c:{read}: warning: tc_quantized_linear: in fc: .x is read with the scale 0.5 and the zero {zero}, "
+          f"and line {written} wrote it with {scale} and {zero}\n", "a scale that was changed is")
     (folder / "out" / "model.c").write_text(text, encoding="utf-8")
     beside = ("check", folder / "out" / "model.c", "--inputs", folder / "good")
     write(folder / "m.safetensors", {"other": ((3, 4), floats(12, 1)), "fc.weight": ((3, 4), floats(12, 1))})

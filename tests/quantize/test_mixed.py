@@ -73,6 +73,13 @@ with tempfile.TemporaryDirectory() as name:
         ok(re.search(rf"^{layer}\w* .* dB ", checked.stdout, re.M), f"the report has {layer}")
     note(checked.stdout)
 
+    kept = run("quantize", folder / "mixed.c", "--data", folder / "data.safetensors", "-o", folder / "kept",
+               "--interpret", "--float", "table_*", "--float", "concat_*")
+    rows = re.findall(r"^(\w+) .* dB ", kept.stdout, re.M)
+    written = (folder / "kept" / "model.c").read_text(encoding="utf-8") if kept.returncode == 0 else ""
+    ok(written and "tc_gather" not in written and "stem" in rows and not re.search("table|concat", " ".join(rows)),
+       "tables and concatenations stay in floats where that is asked") or note(kept.stdout + kept.stderr)
+
     made = run("quantize", folder / "mixed.c", "--data", folder / "data.safetensors", "-o", folder / "u8",
                "--no-compare", "--interpret", "--activations", "u8")
     unsigned = (folder / "u8" / "model.c").read_text(encoding="utf-8") if made.returncode == 0 else ""

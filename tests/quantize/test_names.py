@@ -50,7 +50,16 @@ with tempfile.TemporaryDirectory() as name:
     checked = run("check", folder / "int8" / "model.c", "--float", folder / "m.c", "--inputs", folder / "x",
                   "--interpret")
     equal([line.split("  ")[0] for line in checked.stdout.splitlines() if " dB " in line], report, "and so has check")
-    ok(re.search(r": the least is \S+ dB, of (\S+)\n", checked.stdout)[1] in report, "whose last line has one, too")
+    last = re.search(r"model.c: not judged, as --least names no bound: the least is \S+ dB, of (\S+)\n$",
+                     checked.stdout)
+    ok(checked.returncode == 0 and last and last[1] in report, "whose last line has one, too, and judges nothing") or \
+        note(checked.stdout)
+    for least, word, code, end in (("1", "right", 0, ""), ("300", "WRONG", 1, ", asked were 300 dB")):
+        checked = run("check", folder / "int8" / "model.c", "--float", folder / "m.c", "--inputs", folder / "x",
+                      "--interpret", "--least", least)
+        ok(checked.returncode == code and
+           re.search(rf"model.c: {word}: the least is \S+ dB, of [^ ,]+{end}\n$", checked.stdout),
+           f"with --least {least} it is {word}") or note(checked.stdout)
     for layer in ("features.0.0", "features_0_0", "head.50%", "head_50"):
         kept = run(*asked, "-o", folder / "kept", "--no-compare", "--float", layer)
         floats_ = {name for name in stored(folder / "kept" / "model.safetensors") if name.endswith(".weight")} if \
@@ -62,6 +71,17 @@ with tempfile.TemporaryDirectory() as name:
     kept = run(*asked, "-o", folder / "kept", "--no-compare", "--float", "features_*")
     ok(kept.returncode == 0 and "tc_quantized_conv" not in (folder / "kept" / "model.c").read_text(encoding="utf-8"),
        "patterns match either name") or note(kept.stderr)
+
+    between = [layer for layer in report if re.fullmatch(r"(add|mean)_\d+", layer)]
+    equal(len(between), 2, "a sum and a mean have rows, too") or note(report)
+    for layer in between:
+        call = f"tc_quantized_{layer.partition('_')[0]}("
+        kept = run(*asked, "-o", folder / "kept", "--float", layer)
+        text = (folder / "kept" / "model.c").read_text(encoding="utf-8")
+        rows = [line.split("  ")[0] for line in kept.stdout.splitlines() if " dB " in line]
+        ok(kept.returncode == 0 and call not in text and f"in floats: 1 {layer.partition('_')[0]} (m.c:" in kept.stdout,
+           f"--float {layer} keeps it") or note(kept.stdout + kept.stderr + text)
+        equal(rows, [row for row in report if row != layer], "and all else is in integers")
 
     text = (folder / "int8" / "model.c").read_text(encoding="utf-8")
     equal(re.findall(r"TC_SCOPE\(g, (.*?)\)\n +(\w+) = (\w+)\(", text), [

@@ -68,7 +68,8 @@ exec {ROOT}/generator/tensor-compile "$@"
     equal(shown.count("contraction f32 rows=4"), 1, "it has the model's kernel")
 
     result = run("tensor-compile tune -C build --diff --rounds 2")
-    ok(re.search(r"model.c: [01] of 1 kernels would change, one call of each: .*; nothing written", result.stdout),
+    ok(re.search(r"model.c: [01] of 1 kernels would change, one call of each by one thread: .*; nothing written",
+                 result.stdout),
        "--diff") or note(result.stdout + result.stderr)
     equal((work / "model.tuning.lock").read_text(encoding="utf-8"), shown, "writes nothing")
     (work / "model.tuning.lock").write_text(shown.replace("rows=4", "rows=5"), encoding="utf-8")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`tune` that is interrupted says what is kept; a lock that cannot be written is said before anything is measured."""
 import os
+import re
 import signal
 import subprocess
 import tempfile
@@ -10,7 +11,7 @@ from pathlib import Path
 import forked
 from small_model import ISA, prepare, run
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.compile import files, tune
+from tensor_compile.compile import files, tune, tune_model
 from tensor_compile.errors import UserError
 
 MODEL = """#include <tensor_compile/model.h>
@@ -40,6 +41,11 @@ def interrupt(folder: Path, number: int, *words: str) -> tuple[int, str]:
     return process.returncode, said.removeprefix("tensor-compile: ").rstrip()
 
 
+def listed(said: str) -> int:
+    """How many kernels."""
+    return len(re.findall(r"^model.c: +[0-9.]+ us  tc_contraction_\w+  contraction f32 rows=4 ", said, re.M))
+
+
 def main(folder: Path) -> None:
     prepare(folder, MODEL)
     built = run(folder, "build", "model.c", "-o", "out", "--isa", ISA)
@@ -62,6 +68,30 @@ def main(folder: Path) -> None:
     tune.Telling.measuring = real
     equal((told.returncode, told.stderr),
           (130, f"tensor-compile: interrupted: 1 of 2 kernels is in {LOCK}; run it again to go on\n"), "one is kept")
+    equal(listed(told.stdout), 1, "and shown") or note(told.stdout)
+    tune.Telling.measuring = second
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env", "--diff")
+    tune.Telling.measuring = real
+    ok(told.stdout.endswith("; not measured in that time: 1 kernel; nothing written\n") and
+       "of 1 kernels would change" in told.stdout, "--diff shows what it has") or note(told.stdout)
+
+    # Behind kernels, while something else is measured.
+    left = tune_model._Search.decisions_left
+    calls: list[object] = []
+
+    def behind(self: tune_model._Search, of: tune_model.Planned) -> dict[str, int]:
+        calls.append(of)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return left(self, of)
+    lock = (folder / LOCK).read_bytes()
+    tune_model._Search.decisions_left = behind
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "100s", "--exe-wrapper", "env")
+    tune_model._Search.decisions_left = left
+    (folder / LOCK).write_bytes(lock)
+    equal((told.stderr, listed(told.stdout)),
+          (f"tensor-compile: interrupted: 2 of 2 kernels are in {LOCK}; run it again to go on\n", 1),
+          "kernels are shown where what follows is interrupted") or note(told.stdout)
     before = (folder / LOCK).read_bytes()
 
     # Root may write anywhere: the folder says no by itself.
@@ -79,10 +109,10 @@ def main(folder: Path) -> None:
         ok(ended.returncode == 1 and ended.stderr.endswith(f"{LOCK}: error: cannot write: Permission denied\n")
            and not ended.stdout, "a lock that cannot be written") or note(ended.stdout + ended.stderr)
     equal((folder / LOCK).read_bytes(), before, "it is as it was")
-    listed = sorted(os.listdir(folder))
+    found = sorted(os.listdir(folder))
     files.require_writable(folder / LOCK)
     files.require_writable(folder / "other.lock")
-    equal((sorted(os.listdir(folder)), (folder / LOCK).read_bytes()), (listed, before), "looking changes nothing")
+    equal((sorted(os.listdir(folder)), (folder / LOCK).read_bytes()), (found, before), "looking changes nothing")
     raises(UserError, lambda: files.require_writable(folder / "none" / "x"), "cannot write: No such file", "no folder")
 
 

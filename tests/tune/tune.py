@@ -92,8 +92,8 @@ def summaries() -> None:
           "(--isa avx2); model.tuning.lock is as it was", "a kernel that takes all of it")
     equal(tune_command._summary(tune.Result(left=3, timed=[("a", parse("tc_contraction_f32_4x16__avx2"), 1.0)],
                                             decisions={"variants": 1, "splits": 21}), "model.tuning.lock", True),
-          "1 kernel measured (left for the next run: 3 kernels, 1 variant, 21 splits), one call of each: 1.0 us "
-          "before, 1.0 us now (1.00x the cost model); model.tuning.lock written", "what is left, in full")
+          "1 kernel measured (left for the next run: 3 kernels, 1 variant, 21 splits), one call of each by one thread: "
+          "1.0 us before, 1.0 us now (1.00x the cost model); model.tuning.lock written", "what is left, in full")
     said: list[str] = []
     tune.Telling(said.append, 3, 60.0, {"orders": 2, "splits": 1}).measuring()
     ok(re.fullmatch(r"measuring 1 of 3 kernels, then 2 orders, 1 split, (60|59) s left", said[0]),
@@ -102,8 +102,9 @@ def summaries() -> None:
     equal(tune_command._summary(tune.Result(timed=[("a", names[0], 1.0), ("b", names[1], 7.0), ("c", names[0], 2.0)],
                                             before={"a": 1.5, "b": 9.0}, model={"a": 2.5, "b": 10.5}),
                                 "model.tuning.lock", True),
-          "3 kernels measured, one call of each: avx2 3.5 us before, 3.0 us now (1.50x the cost model); x86_64 9.0 us "
-          "before, 7.0 us now (1.50x the cost model); model.tuning.lock written", "totals by instruction set")
+          "3 kernels measured, one call of each by one thread: avx2 3.5 us before, 3.0 us now (1.50x the cost "
+          "model); x86_64 9.0 us before, 7.0 us now (1.50x the cost model); model.tuning.lock written",
+          "totals by instruction set")
 
 
 def paced(tools: harness.Toolset, kernels: list) -> None:

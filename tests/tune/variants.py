@@ -46,6 +46,11 @@ def decisions() -> None:
     equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.0), ("regions", "kernels"), "20 % are")
     equal(won(usual, regions_t1=4.0, regions_t4=5.0, kernels_t4=6.0), ("regions", "regions_t1"), "fewer threads")
     equal(won(VariantForm(False, 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")
+    said = [tune_model.line(tune_variants.Timed("key", ("regions", 9.0), ("kernels_t1", 8.0), teams))
+            for teams in ((4, 1), (1, 1), None)]
+    equal(said, ["      8.000 us  kernels_t1  key  (a whole call by 1 thread; was 9.000 us by 4 threads, regions)",
+                 "      8.000 us  kernels_t1  key  (a whole call by 1 thread; was 9.000 us, regions)",
+                 "      8.000 us  kernels_t1  key  (was 9.000 us, regions)"], "a line says what was timed")
 
 
 def noisy() -> None:

@@ -39,13 +39,13 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--atol", type=arguments.bound, metavar="A", help="(default: 1e-5; more with --precision)")
     group.add_argument("--float", default="", metavar="FLOAT.c",
                        help="MODEL.c was made of this model by `quantize`: print how far each of its layers and "
-                            "outputs is from "
-                            "the float one's over the samples of --inputs, and compare nothing else")
+                            "outputs is from the float one's over the samples of --inputs, and compare nothing else; "
+                            "without --least nothing is judged")
     group.add_argument("--interpret", action="store_true",
                        help="with --float: run both in the interpreter; nothing is compiled")
     group.add_argument("--least", type=arguments.bound, metavar="DB",
-                       help="with --float: fail where the signal of a layer is less than so many decibels above its "
-                            "error")
+                       help="with --float: fail where the signal of a layer or an output is less than so many decibels "
+                            "above its error")
     group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
     arguments.add_call(parser)
     arguments.add_model(parser)

@@ -59,9 +59,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "has it, or in integers as TensorFlow Lite has it, for processors without floats (default: "
                             "floats)")
     group.add_argument("--float", action="append", default=[], metavar="LAYER",
-                       help="this convolution or product stays in floats; `*` stands for any characters; may be given "
-                            "several "
-                            "times")
+                       help="this layer of the report stays in floats; `*` stands for any characters; may be given "
+                            "several times")
     group.add_argument("--samples", type=arguments.positive, default=0, metavar="N",
                        help="look at the first N samples alone (default: all)")
     group.add_argument("--report", default="", metavar="FILE", help="also write what is printed to FILE")

@@ -88,7 +88,12 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
             "nothing to measure: the model has no matrix product and no convolution"
     kernels = f"{len(result.timed)} kernel" + ("" if len(result.timed) == 1 else "s")
     left = f" (left for the next run: {result.rest})" if result.rest else ""
-    return f"{kernels} measured{left}, one call of each: {'; '.join(_totals(result))}; {lock} written"
+    return f"{kernels} measured{left}, one call of each{_by(result)}: {'; '.join(_totals(result))}; {lock} written"
+
+
+def _by(result: Result) -> str:
+    """By whom: lines of variants, whose calls are those of a team, stand above."""
+    return "" if result.by else " by one thread"
 
 
 def _totals(result: Result) -> list[str]:
@@ -113,7 +118,7 @@ def _difference(result: Result) -> list[str]:
     total = sum(result.before.get(key, now) for key, _, now in result.timed)
     gained = sum(gain for gain, *_ in changed)
     left = f"; not measured in that time: {result.rest}" if result.rest else ""
-    return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each: "
+    return [*lines, f"{len(changed)} of {len(result.timed)} kernels would change, one call of each{_by(result)}: "
                     f"{_count(total, result)} before, {_count(total - gained, result)} then{left}; nothing written"]
 
 
@@ -159,7 +164,7 @@ def _prune(builds: list[Options]) -> int:
 
 
 def _tune(builds: list[Options], args: argparse.Namespace) -> int:
-    from ..compile import tune_model
+    from ..compile import tune, tune_model
     from ..compile.tools import ToolBroken
 
     request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count, args.exe_wrapper,
@@ -167,7 +172,12 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     begun, wrong = time.monotonic() - _ran(), []
     for number, options in enumerate(builds):
         left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
-        result = tune_model.search(options, request, tune_model.Clock(left), partial(_line, options))
+        try:
+            result = tune_model.search(options, request, tune_model.Clock(left), partial(_line, options))
+        except tune.Stopped as end:
+            if end.result.timed:
+                _list(options, end.result, args.diff)
+            raise
         _print(options, result, args.diff, None if args.budget is None else args.budget / len(builds))
         wrong += result.wrong
     if wrong:
@@ -188,14 +198,20 @@ def _line(options: Options, line: str) -> None:
     print(f"{options.shown}: {line}", flush=True)
 
 
-def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:
+def _list(options: Options, result: Result, diff: bool) -> None:
+    """What was measured."""
     if diff:
         for line in _difference(result):
             print(f"{options.shown}: {line}")
-    else:
-        for key, winner, now in result.timed:
-            was = f"  (was {_count(result.before[key], result, 3)})" if result.before.get(key, now) != now else ""
-            print(f"{options.shown}: {_count(now, result, 3):>14}  {winner.name}  {key}{was}")
+        return
+    for key, winner, now in result.timed:
+        was = f"  (was {_count(result.before[key], result, 3)})" if result.before.get(key, now) != now else ""
+        print(f"{options.shown}: {_count(now, result, 3):>14}  {winner.name}  {key}{was}")
+
+
+def _print(options: Options, result: Result, diff: bool, budget: float | None) -> None:
+    _list(options, result, diff)
+    if not diff:
         summary = _summary(result, os.path.relpath(options.lock_path), options.lock_path.exists(), budget)
         print(f"{options.shown}: {summary}")
     for isa in sorted(result.skipped):

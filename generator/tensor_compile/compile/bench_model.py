@@ -72,9 +72,10 @@ def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
 def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
     total = sum(row.us for row in rows) or 1e-9
     held = [row for row in rows if not row.cost.integers]
-    reached = 100 * sum(row.floor for row in held) / (sum(row.us for row in held) or 1e-9)
-    share = "no ceiling of integers is measured" if not held else \
-        f"{reached:.0f}% of the ceilings{'' if len(held) == len(rows) else ', integers left out'}"
+    timed = sum(row.us for row in held)
+    reached = f"{100 * sum(row.floor for row in held) / (timed or 1e-9):.0f}% of the ceilings"
+    share = "no ceiling of integers is measured" if not held else reached if len(held) == len(rows) else \
+        f"kernels without integers, {100 * timed / total:.0f}% of the time, reach {reached}"
     threads = f", {ceilings.threads} threads" if ceilings.threads > 1 else ""
     head = f"{found.title}: {total:.1f} us in kernels of a call, median of {found.calls} ({found.variant.name}, " \
            f"{found.isa}{threads}); {share}"

@@ -37,7 +37,7 @@ from .samples import Samples
 class Request:
     """data: safetensors files of inputs; out: the folder for model.c and model.safetensors. observer: minmax or
     percentile; percentile: of the elements of a value that its integers reach. kept_float: names, or patterns of names,
-    of products that stay floats. activations: i8 or u8, the dtype of values. names: the model's name of an input -> the
+    of layers that stay floats. activations: i8 or u8, the dtype of values. names: the model's name of an input -> the
     files'. most: how many samples are looked at, 0 for all."""
 
     data: tuple[str, ...]
@@ -109,7 +109,7 @@ class Recorded:
 
 def check(quantized: Options, request: Request, float_model: str, least: float | None) -> int:
     """`check --float`: a quantized model beside the float model that it was made of. least: decibels that every layer
-    and output must have."""
+    and output must have; None: nothing is judged."""
     cache = quantized.open_cache()
     options = replace(quantized, model=str(Path(float_model).resolve()), shown=float_model)
     with Progress() as progress, cache.scratch() as scratch:
@@ -119,10 +119,13 @@ def check(quantized: Options, request: Request, float_model: str, least: float |
     print("\n".join(table(errors)))
     worst = min(errors.found, key=lambda name: errors.found[name].decibels)
     found = f"the least is {errors.found[worst].decibels:.1f} dB, of {errors.shown(worst)}"
-    if least is not None and not errors.found[worst].decibels >= least:
+    if least is None:
+        print(f"{quantized.shown}: not judged, as --least names no bound: {found}")
+        return 0
+    if not errors.found[worst].decibels >= least:
         print(f"{quantized.shown}: WRONG: {found}, asked were {least:g} dB")
         return 1
-    print(f"{quantized.shown}: {'right: ' if least is not None else ''}{found}")
+    print(f"{quantized.shown}: right: {found}")
     return 0
 
 
@@ -146,15 +149,17 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
 def _found(request: Request, float_model: Recorded) -> Found:
     options = float_model.options
     check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
-    found = layers.find(float_model.function, request.kept_float)
+    every = layers.find(float_model.function)
+    names = [layer.name for layer in layers.reported(every)]
     for pattern in request.kept_float:
-        if not any(layers.called(name, pattern) for name in found.products):
-            raise OptionError(f"--float: no convolution or product by weights is called {pattern!r}", options.shown,
-                              closest(pattern, found.products) + f"they are {', '.join(found.products) or 'none'}")
+        if not any(layers.called(name, pattern) for name in names):
+            raise OptionError(f"--float: no layer of integers is called {pattern!r}", options.shown,
+                              closest(pattern, names) + f"they are {', '.join(names) or 'none'}")
+    found = layers.find(float_model.function, request.kept_float) if request.kept_float else every
     if not found.layers:
         raise UserError("nothing of the model can be computed in integers: it has no convolution and no product of "
                         "f32 by weights"
-                        + (" but those of --float" if found.products else ""), options.shown)
+                        + (" but those of --float" if every.layers else ""), options.shown)
     return found
 
 

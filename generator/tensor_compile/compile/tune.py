@@ -22,7 +22,7 @@ from typing import Callable, Iterable, Iterator, Mapping, Protocol, Sequence
 from ..emit.contraction import candidates as table
 from ..emit.contraction.key import kernel_key
 from ..emit.contraction.schedules import made_for
-from ..errors import UserError
+from ..errors import Interrupted, UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel, LoopNestKernel
 from ..loops.scalars import last
@@ -58,6 +58,14 @@ class Named(Protocol):
     @property
     def isa(self) -> str:
         """The instruction set whose kernels a device runs."""
+
+
+class Stopped(Interrupted):
+    """An interruption. result: what was measured by then."""
+
+    def __init__(self, result: Result, said: str = ""):
+        super().__init__(said)
+        self.result = result
 
 
 class OutOfTime(BaseException):
@@ -158,10 +166,10 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
          behind: Mapping[str, int] | None = None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
-    when the user interrupts it, and when the budget (seconds) is used up. The best instruction set comes first, and
-    where time is limited the kernels of known sizes, of these those with the most operations; so many candidates of
-    each are measured that the time is enough for all kernels. keep: whether the lock is written; behind: what else is
-    to be measured then, for those who wait."""
+    when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
+    first, and where time is limited the kernels of known sizes, of these those with the most operations; so many
+    candidates of each are measured that the time is enough for all kernels. keep: whether the lock is written; behind:
+    what else is to be measured then, for those who wait."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo: list[Case] = []
@@ -193,6 +201,9 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     except OutOfTime:
         result.left = len(todo) - len(result.timed) if todo else 1
         result.begun = tell is not None and tell.begun > 0
+    except KeyboardInterrupt:
+        result.left = len(todo) - len(result.timed)
+        raise Stopped(result) from None
     finally:
         if tools.count == "time":
             _settle(result, confirmed, todo)

@@ -35,7 +35,7 @@ from .lock import Entry
 from .lock_cuda import key_of, named
 from .toolchain import Compiler
 from .tools import run_tool
-from .tune import OutOfTime, Reader, Result, Say, Telling, alone, limited, run_harness, sizes
+from .tune import OutOfTime, Reader, Result, Say, Stopped, Telling, alone, limited, run_harness, sizes
 from .tune_pace import GROUP
 
 MOST = 16                # shapes of a kernel that are measured: those that the cost model prefers
@@ -177,6 +177,9 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
                 _measure(group, tools, harness, rounds, result, tell, note)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
+    except KeyboardInterrupt:
+        result.left = len(todo) - len(result.timed)
+        raise Stopped(result) from None
     finally:
         if keep and result.timed:
             for key, winner, count in result.timed:

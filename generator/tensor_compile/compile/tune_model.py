@@ -10,7 +10,7 @@ from functools import partial
 from typing import Callable, Iterable, Iterator, Sequence
 
 from ..emit.contraction.key import split_key
-from ..errors import Interrupted, UsageError
+from ..errors import UsageError
 from ..instruction_sets import instruction_set
 from ..loops import schedule_cuda
 from ..loops.accesses import written
@@ -22,11 +22,12 @@ from . import assemble, counting, cuda_image, decisions, lock as locks, pack, pr
     tune_lines, tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Tuning
+from .numbers import number_of
 from .options import Options
 from .progress import Progress
 from .record import Inputs
 from .toolchain import Compiler
-from .tune import OutOfTime, Result
+from .tune import OutOfTime, Result, Stopped
 from .tune_lines import Kind
 from .tune_variants import Keys, Timed
 
@@ -104,15 +105,18 @@ def used(of: Planned) -> list[str]:
 
 
 def search(options: Options, request: Request, clock: Clock, tell: Say) -> Result:
-    """tell: gets lines that stay; what is under way is shown as progress. An interruption says what is kept."""
+    """tell: gets lines that stay; what is under way is shown as progress. An interruption (Stopped) says what is
+    kept."""
     if options.backend == "cuda" and (request.count != "time" or request.wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
     # a frozen build asks for lines that are to be measured here
     begun = _Search(replace(options, tune="lock"), request, clock, tell)
     try:
         return begun.run()
+    except Stopped as end:
+        raise Stopped(end.result, begun.kept()) from None
     except KeyboardInterrupt:
-        raise Interrupted(begun.kept()) from None
+        raise Stopped(begun.result, begun.kept()) from None
 
 
 @dataclass(slots=True)
@@ -127,6 +131,7 @@ class _Search:
     waiting: bool = False   # one of them had too little
     last: Planned | None = None   # what the build was when it was looked at last
     measured: set[str] = field(default_factory=set)   # keys of decisions and variants, in this search
+    result: Result = field(default_factory=Result)    # of kernels, once all of them were looked at
 
     def run(self) -> Result:
         of = self.planned()
@@ -148,6 +153,7 @@ class _Search:
             result = tune.tune(tune.contractions(of.plan), tools, self.options.lock_path, self.request.rounds,
                                self.request.again, self.say(progress), self.clock.left(1 - reserved),
                                self.request.keep, behind)
+        self.result = result
         if shares:
             self.splits()
         if self.waiting and not self.clock.over and (now := self.planned()) is not None:
@@ -213,6 +219,7 @@ class _Search:
             result = tune_cuda.tune(kernels, tools, self.options.lock_path, self.request.rounds,
                                     self.request.again, self.say(progress), self.clock.left(1 - WHOLE),
                                     self.request.keep, self.tell)
+        self.result = result
         changes = tune_whole.changes(result)
         if changes:
             with Progress() as progress:
@@ -238,7 +245,7 @@ class _Search:
                     progress.say("")
                     measured = True
                     self.measured.add(timed.key)
-                    self.tell(line(timed, always=True))
+                    self.tell(line(timed))
         except OutOfTime:
             self.tell("how kernels run together was not measured to the end: the next run goes on")
             measured = True
@@ -319,9 +326,15 @@ class _Search:
         return any(timed.won[0] != timed.used[0] for timed in found.timed)
 
 
-def line(timed: Timed, always: bool = False) -> str:
+def line(timed: Timed) -> str:
     (before, was), (now, us) = timed.used, timed.won
-    return f"{us:>11.3f} us  {now}  {timed.key}" + (f"  (was {was:.3f} us, {before})" if now != before else "")
+    notes, others = [], ""
+    if timed.teams:
+        notes = [f"a whole call by {number_of(timed.teams[1], 'thread')}"]
+        others = f" by {number_of(timed.teams[0], 'thread')}" if timed.teams[0] != timed.teams[1] else ""
+    if now != before:
+        notes.append(f"was {was:.3f} us{others}, {before}")
+    return f"{us:>11.3f} us  {now}  {timed.key}" + (f"  ({'; '.join(notes)})" if notes else "")
 
 
 def summary(name: str, timed: Sequence[Timed], called: tuple[float, float] | None, ended: bool, kept: bool) -> str:

@@ -42,11 +42,13 @@ WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """key: of the lock; used: the form before and its microseconds; won: the same of the form now."""
+    """key: of the lock; used: the choice before and its microseconds; won: the same of the choice now. teams: the
+    threads of both, where whole calls were timed."""
 
     key: str
     used: tuple[str, float]
     won: tuple[str, float]
+    teams: tuple[int, int] | None = None
 
 
 @dataclass(slots=True)
@@ -124,8 +126,9 @@ def _decide(key: str, used: VariantForm, found: _Times, worth: float = WORTH) ->
     us = found.us[before]
     for best in sorted(found.us, key=lambda form: found.us[form])[:FINALISTS]:
         if found.us[best] < worth * us and (duel := found.duel(before, best, worth)).won:
-            return Timed(key, (name(before), duel.least[0]), (name(best), duel.least[1]))
-    return Timed(key, (name(before), us), (name(before), us))
+            return Timed(key, (name(before), duel.least[0]), (name(best), duel.least[1]),
+                         (before.threads, best.threads))
+    return Timed(key, (name(before), us), (name(before), us), (before.threads, before.threads))
 
 
 def _measured(options: Options, todo: set[tuple[str, str]], target: Target, progress: Progress

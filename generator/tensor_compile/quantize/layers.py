@@ -49,15 +49,18 @@ class Layer:
     def keeps_scale(self) -> bool:
         return self.kind in ("moves", "average")
 
+    @property
+    def reported(self) -> bool:
+        """Whether it is compared with the float model's, and can stay in floats."""
+        return self.kind != "entry" and not self.keeps_scale
+
 
 @dataclass(slots=True)
 class Found:
-    """layers: by result, in the order in which they are computed. constants: nodes that depend on constants alone.
-    products: the names of all that could be, those that stay floats too."""
+    """layers: by result, in the order in which they are computed. constants: nodes that depend on constants alone."""
 
     layers: dict[Value, Layer]
     constants: set[Node]
-    products: list[str]
 
     def scale_of(self, value: Value) -> Value:
         """The value whose scale a layer's result has."""
@@ -70,7 +73,7 @@ class Found:
 
 
 class _Finder:
-    def __init__(self, function: Function, kept_float: Collection[str]):
+    def __init__(self, function: Function, kept_float: Collection[Node]):
         self.function, self.kept_float = function, kept_float
         self.users: dict[Value, list[Node]] = {}
         self.outputs = Counter(v for _, v, _ in (*function.results, *function.assigns))
@@ -85,7 +88,6 @@ class _Finder:
         self.layers: dict[Value, Layer] = {}
         self.inner: set[Node] = set()       # nodes that a layer computes on the way
         self.roots: dict[Value, Value] = {}  # the one value that a value is a function of, element by element
-        self.products: list[str] = []
 
     # -- helpers -------------------------------------------------------------------------------------------------------
     def constant(self, value: Value) -> bool:
@@ -125,8 +127,7 @@ class _Finder:
         else:
             return None
         name = self.name(self._weight_name(w) or f"{kind}_{self.place(node)}")
-        self.products.append(name)
-        if any(called(name, pattern) for pattern in self.kept_float):
+        if node in self.kept_float:
             return None
         value, bias = Value(node), None
         user = self.only_user(value)
@@ -248,7 +249,9 @@ class _Finder:
                 pending += [v.node for v in node.operands]
         order = {node: i for i, node in enumerate(self.function.nodes)}
         listed = tuple(sorted(steps, key=order.__getitem__))
-        return Layer("table", value, (root,), value.node, "", steps=listed) if len(listed) <= MOST_STEPS else None
+        if len(listed) > MOST_STEPS or value.node in self.kept_float:
+            return None
+        return Layer("table", value, (root,), value.node, "", steps=listed)
 
 
 def called(name: str, pattern: str) -> bool:
@@ -256,8 +259,21 @@ def called(name: str, pattern: str) -> bool:
     return fnmatchcase(name, pattern) or fnmatchcase(identifier(name), pattern)
 
 
+def reported(found: Found) -> list[Layer]:
+    return [layer for layer in found.layers.values() if layer.reported]
+
+
 def find(function: Function, kept_float: Collection[str] = ()) -> Found:
-    """kept_float: names of products that stay as they are."""
+    """kept_float: names, or patterns of names, of layers that stay as they are, of those that there are without it."""
+    found = _find(function, ())
+    if not kept_float:
+        return found
+    return _find(function, {layer.node for layer in reported(found)
+                            if any(called(layer.name, pattern) for pattern in kept_float)})
+
+
+def _find(function: Function, kept_float: Collection[Node]) -> Found:
+    """kept_float: nodes whose layers are none."""
     f = _Finder(function, kept_float)
     for p in function.parameters:
         if p.types[0].dtype == "f32":
@@ -269,11 +285,11 @@ def find(function: Function, kept_float: Collection[str] = ()) -> Found:
         layer = f.product(node) if node.op in ("convolution", "dot") else None
         if layer is None:
             layer = f.between(node)
-        if layer is not None:
+        if layer is not None and layer.node not in kept_float:
             f.layers[layer.result] = layer
             f.roots.pop(Value(node), None)
             f.roots.pop(layer.result, None)
-    return Found(_needed(f), f.constants, f.products)
+    return Found(_needed(f), f.constants)
 
 
 def _needed(f: _Finder) -> dict[Value, Layer]:

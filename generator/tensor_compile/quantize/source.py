@@ -14,7 +14,7 @@ from ..importer.source import Names, identifier
 from ..importer.values import braces
 from ..records import dataclass
 from . import blocks, primitives
-from .layers import PRODUCTS, Found, Layer, read_as_floats
+from .layers import PRODUCTS, Found, Layer, read_as_floats, reported
 from .observe import Scale
 from .primitives import windows
 from .states import State
@@ -293,5 +293,4 @@ def named_layers(function: Function, found: Found) -> dict[str, Value]:
     """The layers whose results are compared with those of the float model, by the names of the outputs that they are
     under the macro."""
     names = Names([*(name for name, _, _ in function.results), *(p.attrs["name"] for p in function.parameters)])
-    return {names.take(identifier(layer.name)): value for value, layer in found.layers.items()
-            if layer.kind not in ("entry", "moves", "average")}
+    return {names.take(identifier(layer.name)): layer.result for layer in reported(found)}

@@ -5,7 +5,8 @@
  *
  * A tc_affine is integers q that stand for (q - zero) * scale; both are C numbers, the scale is rounded to f32. The
  * result of an operation has the `.scale` and `.zero` that it is given, and the dtype of the first operand; it
- * saturates. Factors between scales are computed in f64 and become a multiplier of 31 bits and a shift, as
+ * saturates. A warning names both lines where an operation reads integers by another scale or zero than the one that
+ * wrote them. Factors between scales are computed in f64 and become a multiplier of 31 bits and a shift, as
  * tc_quantized_multiplier has it; a product by it is rounded twice (tc_requantize), or once with `.once`. TensorFlow
  * Lite Micro rounds twice everywhere. With `.floats` the factor is rounded to f32 and multiplies the sum as f32, and the
  * product is rounded, halves to even, before zero is added: as ONNX has it.
