@@ -142,12 +142,13 @@ void fetch_to_write_seen(const void *at)
 int main(void)
 {
     for (tc_index pieces = 1; pieces <= 32; pieces *= 4)
-        for (tc_index bytes = 20000; bytes <= 65536; bytes += 15000) {
+        for (tc_index bytes = 20000; bytes <= 80000; bytes += 15000) {
+            const int others = bytes > 65536; /* the pieces are other threads': nothing of what it is told is fetched */
             const tc_index at = (tc_index)later;
             /* three runs, one of them short, at the pace that they need */
-            const tc_index pace = (2 * bytes + 640) * 1024 / (96 * 192 * 96) + 1;
-            tc_index soon[9] = {pace, at, at + bytes, at + 65536, at + 65536 + 640, at + 2 * 65536,
-                                at + 2 * 65536 + bytes};
+            const tc_index pace = (2 * bytes + 640) * 65536 / (96 * 192 * 96);
+            tc_index soon[16] = {pace, 0, at, at + bytes, at + 65536, at + 65536 + 640, at + 2 * 65536,
+                                at + 2 * 65536 + bytes, [10] = (tc_index)b, (tc_index)(b + 192 * 96 * !others)};
             void *p[] = {BUFFERS, 0, soon};
             for (tc_index i = 0; i < (tc_index)sizeof hits; ++i)
                 hits[i] = 0;
@@ -162,7 +163,7 @@ int main(void)
                 const int told = of == 0 || of == 2 ? in < bytes : of == 1 && in < 640;
                 lines += told && hit, wrong += !told && hit;
             }
-            printf("%d %ld %ld %ld\\n", (int)(2 * bytes / 64), lines, wrong, outside);
+            printf("%d %ld %ld %ld\\n", others ? 0 : (int)(2 * bytes / 64), lines, wrong, outside);
         }
     return 0;
 }
@@ -188,7 +189,7 @@ def check_soon(isa: str, target: targets.Target, compile_command: Sequence[str],
         printed = subprocess.run([str(folder / "soon")], capture_output=True, text=True, check=True).stdout
         for line in printed.splitlines():
             told, fetched, wrong, outside = map(int, line.split())
-            ok(wrong == outside == 0 and fetched >= 0.8 * told,
+            ok(wrong == outside == 0 and (fetched >= 0.8 * told if told else fetched == 0),
                f"{isa}: {schedule.name}: {fetched} of {told} lines that are read soon, {wrong + outside} others")
     ok(bool(fitting) or not high, f"{isa}: some schedule fetches what is read soon")
 

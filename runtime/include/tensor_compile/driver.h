@@ -543,13 +543,25 @@ typedef struct tc_panels {
     tc_index panels, rows, size;
 } tc_panels;
 
-/* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, and up to three
- * runs. */
-enum { TC_SOON = 9 };
+/* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, what is left of
+ * it, up to three runs, an empty one, and up to three runs of the thread's own panels. */
+enum { TC_SOON_RUNS = 3, TC_SOON_OWN = 4 + 2 * TC_SOON_RUNS, TC_SOON = TC_SOON_OWN + 2 * TC_SOON_RUNS };
 
-/* Bytes of the first panels of a step that the tiles of the step before fetch, at least: a group of columns is some panels
- * wide. */
+/* The panels of a thread's share that the tiles of the step before fetch: a group of columns, about. */
 enum { TC_SOON_PANELS = 3 };
+
+/* Where the panels from number `from` to before `to` of a part lie, as far as it has them; 0: it has none. */
+static inline int tc_soon_run(tc_index *run, const unsigned char *weights, const tc_panels *of, tc_index from,
+                              tc_index to)
+{
+    from = from > 0 ? from : 0;
+    to = to < of->panels ? to : of->panels;
+    if (from >= to)
+        return 0;
+    run[0] = (tc_index)(uintptr_t)(weights + of->offset + (uint64_t)from * of->bytes);
+    run[1] = run[0] + (to - from) * (tc_index)of->bytes;
+    return 1;
+}
 
 /* What thread `thread` reads of the product of these parts, but for what was fetched in the step before, and first in the
  * one of the parts `next`, of which there may be none. */
@@ -557,7 +569,7 @@ __attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const u
                                                          const tc_panels *parts, int count, const tc_panels *next,
                                                          int next_count, tc_index thread, tc_index threads)
 {
-    int runs = 0;
+    int runs = 0, own_runs = 0;
     uint64_t own = 0, all = 0;
     for (int i = 0; i < TC_SOON; ++i)
         soon[i] = 0;
@@ -571,22 +583,23 @@ __attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const u
         const tc_index from = behind ? first : first + TC_SOON_PANELS;
         const tc_index to = behind && last > first + TC_SOON_PANELS ? first + TC_SOON_PANELS : last;
         for (int i = 0; i < most; begin += of[i++].panels) {
-            const tc_index low = (from > begin ? from : begin) - begin, end = begin + of[i].panels;
-            const tc_index high = (to < end ? to : end) - begin;
-            if (!behind && first < end && last > begin)
-                own += (uint64_t)((last < end ? last : end) - (first > begin ? first : begin)) * of[i].bytes;
-            if (low >= high || runs == TC_SOON / 2 - 1)
-                continue;
-            soon[1 + 2 * runs] = (tc_index)(uintptr_t)(weights + of[i].offset + (uint64_t)low * of[i].bytes);
-            soon[2 + 2 * runs] = soon[1 + 2 * runs] + (high - low) * (tc_index)of[i].bytes;
-            all += (uint64_t)(high - low) * of[i].bytes;
-            ++runs;
+            tc_index *run = soon + 2 + 2 * runs;
+            if (runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, from - begin, to - begin)) {
+                all += (uint64_t)(run[1] - run[0]);
+                ++runs;
+            }
+            run = soon + TC_SOON_OWN + 2 * own_runs;
+            if (!behind && own_runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, first - begin, last - begin)) {
+                own += (uint64_t)(run[1] - run[0]);
+                ++own_runs;
+            }
         }
     }
     const uint64_t terms = own / (uint64_t)parts->size * (uint64_t)parts->rows;
-    soon[0] = terms ? (tc_index)(all * 1024 / terms + 1) : 0;
-    if (!terms)
-        soon[1] = 0;
+    if (terms)
+        soon[0] = (tc_index)((all << 16) / terms);
+    else
+        soon[2] = 0;
 }
 
 /* Records that check `group` (> 0, ascending) failed: `data` (n elements of i32 or i64) has one outside 0..bound-1. */
