@@ -52,7 +52,7 @@ void tc_barrier(tc_frame *frame, tc_index thread, tc_index threads)
 
 tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work)
 {
-    tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1, .helped = -1, .least = 1};
+    tc_pieces pieces = {.thread = thread, .threads = threads, .count = threads, .piece = -1, .helped = -1};
 #if TC_TEAMS
     const uint64_t fits = threads > 1 && frame->members ? work / TC_PIECE_WORK / (uint64_t)threads : 0;
     if (fits < 2)
@@ -90,8 +90,8 @@ static int take(const tc_pieces *pieces, tc_index of, int last)
     }
 }
 
-/* The thread that has most pieces left; -1: none has enough. The one whose piece was taken last counts twice: what its pieces
- * share, such as the panels of its columns, is in the second cache by now. */
+/* The thread that has most pieces left; -1: none has any. The one whose piece was taken last counts twice: what its
+ * pieces share, such as the panels of its columns, is in the second cache by now. */
 static tc_index slowest(const tc_pieces *pieces)
 {
     tc_index found = -1;
@@ -99,9 +99,11 @@ static tc_index slowest(const tc_pieces *pieces)
     for (tc_index i = 1; i < pieces->threads; ++i) {
         const tc_index other = (pieces->thread + i) % pieces->threads;
         const unsigned left = __atomic_load_n(&pieces->frame->members[other].left, __ATOMIC_RELAXED);
-        const unsigned count = (left >> 8 & 0xff) - (left & 0xff);
-        const unsigned worth = other == pieces->helped ? 2 * count : count >= pieces->least ? count : 0;
-        if (left >> 16 == pieces->round && worth > most) {
+        const unsigned next = left & 0xff, end = left >> 8 & 0xff;
+        if (left >> 16 != pieces->round || end <= next)
+            continue;
+        const unsigned worth = (end - next) * (other == pieces->helped ? 2 : 1);
+        if (worth > most) {
             most = worth;
             found = other;
         }
@@ -148,15 +150,12 @@ static void log_step(const tc_frame *frame, tc_index step)
 /* A function of its own, so that steps of which nobody wants to know, on one thread, save no registers for it. */
 __attribute__((noinline)) static void step_in_pieces(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p,
                                                      const tc_index *d, tc_index thread, tc_index threads,
-                                                     uint64_t work, unsigned cold)
+                                                     uint64_t work)
 {
     if (thread == 0)
         log_step(frame, step);
     note(frame, step, thread, 1);
     tc_pieces pieces = tc_pieces_of(frame, thread, threads, work);
-    /* With n pieces left the other thread needs the time of n and a half, as it is within one; the helper needs that of one
-       piece and of what is cold. */
-    pieces.least += ((unsigned)pieces.count * cold + (1 << 15)) >> 16;
     while (tc_pieces_next(&pieces))
         kernel(p, d, pieces.piece, pieces.count);
     note(frame, step, thread, 0);
@@ -171,16 +170,16 @@ void tc_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, 
              tc_index threads)
 {
     if (watched(frame))
-        step_in_pieces(frame, step, kernel, p, d, thread, threads, 0, 0);
+        step_in_pieces(frame, step, kernel, p, d, thread, threads, 0);
     else
         kernel(p, d, thread, threads);
 }
 
-void tc_columns_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                     tc_index thread, tc_index threads, uint64_t work, unsigned cold)
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work)
 {
     if (threads > 1 || watched(frame))
-        step_in_pieces(frame, step, kernel, p, d, thread, threads, work, cold);
+        step_in_pieces(frame, step, kernel, p, d, thread, threads, work);
     else
         kernel(p, d, 0, 1);
 }

@@ -112,10 +112,10 @@ void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const
     kernel(p, d, 0, 1);
 }
 
-void tc_columns_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                     tc_index thread, tc_index threads, uint64_t work, unsigned cold)
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work)
 {
-    (void)frame, (void)step, (void)work, (void)cold;
+    (void)frame, (void)step, (void)work;
     kernel(p, d, thread, threads);
 }
 

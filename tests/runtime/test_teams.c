@@ -360,7 +360,6 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
     for (int step = 0; step < SHARED_STEPS; ++step) {
         const uint64_t work = step % 5 == 4 ? 0 : (uint64_t)(step % 11) << 23;
         tc_pieces pieces = tc_pieces_of(&s->frame, thread, threads, work);
-        pieces.least += (unsigned)(step % 4);
         while (tc_pieces_next(&pieces)) {
             if ((step + thread) % 13 == 0)
                 sched_yield();
@@ -372,37 +371,6 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
     }
     if (thread == 0)
         s->threads = threads;
-}
-
-/* A thread that has done its part helps the one with most pieces left, if these are enough, and stays with it. */
-static void test_helping(void)
-{
-    enum { THREADS = 3, EACH = 8 };
-    for (unsigned least = 1; least <= 5; ++least) {
-        tc_member members[THREADS] = {0};
-        tc_frame frame = {.members = members};
-        tc_pieces pieces[THREADS];
-        for (tc_index i = 0; i < THREADS; ++i) {
-            pieces[i] = tc_pieces_of(&frame, i, THREADS, (uint64_t)1 << 40);
-            pieces[i].least = least;
-        }
-        for (int i = 0; i < EACH; ++i)
-            tc_pieces_next(&pieces[0]);
-        for (int i = 0; i < 3; ++i)
-            tc_pieces_next(&pieces[1]); /* 5 left */
-        for (int i = 0; i < 4; ++i)
-            tc_pieces_next(&pieces[2]); /* 4 left */
-        int got[10], count = 0;
-        while (count < 10 && tc_pieces_next(&pieces[0]))
-            got[count++] = (int)pieces[0].piece;
-        /* of thread 1 the last pieces, until thread 2 has more than twice as many left, then those, if they are enough */
-        const int first[] = {15, 14, 13, 12}, second[] = {23, 22, 21, 20};
-        int right = count == (least == 1 ? 9 : least <= 4 ? 8 : 5);
-        for (int i = 0; i < 4; ++i)
-            right &= got[i] == first[i] || (least <= 4 && i == 3 && got[i] == second[0]);
-        tc_ok(right, "%u pieces are enough: %d are taken, the first %d, %d, %d, %d", least, count, got[0], got[1],
-              got[2], got[3]);
-    }
 }
 
 /* Each piece of each step is done once, whoever does it. A thread has as many pieces of the largest as there are threads, but 8
@@ -533,7 +501,6 @@ int main(void)
     test_inside();
 #endif
     test_processors(f);
-    test_helping();
     test_pieces();
     free(f);
     return tc_done();

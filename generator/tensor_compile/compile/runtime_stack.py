@@ -18,7 +18,7 @@ from .toolchain import Compiler
 
 SOURCES = {"core": ("core/*.c",), "lean": ("lean/lean.c", "core/cpu.c")}   # by what --runtime says
 ENTRY = "tc_run"
-STEPS = ("tc_step", "tc_columns_step", "tc_tile_step", "tc_fault", "tc_faulted")   # a driver's calls
+STEPS = ("tc_step", "tc_shared_step", "tc_tile_step", "tc_fault", "tc_faulted")   # what a driver calls
 TEAM = "run_team"     # of the core: with one thread it does not run
 OPTIMISE = "-O2"      # a Meson project's own level may need less or more
 

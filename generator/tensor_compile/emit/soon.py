@@ -15,15 +15,12 @@ from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, Step
 from ..loops.scalars import domain_size
 from ..records import dataclass
-from ..symbolic import Expr
 from ..target import Target
 from .contraction.schedule_blocks import fetches_soon
 from .contraction.schedules import isas_of
 
 LEAST = 1 << 19    # bytes of a step's panels, from which on they come from behind the second caches of a team
 PANEL = 16
-GROUP = 3          # panels of a group of columns, about
-COLD_ROWS = 16     # whose products with a group of columns take as long as reading its panels from memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,15 +70,6 @@ class Soon:
         rows = [f"    {{{p.offset}, {p.bytes}, {p.panels}, {p.rows}, {p.size}}}," for read in self.steps.values()
                 for p in read.parts]
         return [f"static const tc_panels {self.name}[] = {{", *rows, "};", ""] if rows else []
-
-    def cold(self, number: int, work: Expr) -> int:
-        """What reading the panels of a group of columns from memory is worth, in 2^-16 of the step's work; 0 where a
-        team does not share them so."""
-        read = self.steps.get(number)
-        if read is None or not work.is_const or work.value < 1:
-            return 0
-        part = read.parts[0]
-        return (2 * COLD_ROWS * GROUP * part.bytes // part.size << 16) // work.value
 
     def told(self, number: int) -> tuple[list[str], str] | None:
         """C lines that make what a step's tiles are told, and the pointer to it; None where they are told nothing."""

@@ -304,8 +304,6 @@ class StepsWriter:
             run = "tc_shared_step"
             packs = any(s.packed_b and not s.blocked for s in _schedules(kernel))
             team = f"thread, threads, {f'tc_packed_work({work}, threads)' if packs else work}"
-            if cold := self.soon.cold(number, kernel_work(kernel)):
-                run, team = "tc_columns_step", f"{team}, {cold}"
         self.put(f"{run}(f, {number}, k[{self.function.kernels.row(kernel, self.plain)}], p, {dims}, {team});")
         if isinstance(kernel, CheckKernel):
             b = kernel.buffer

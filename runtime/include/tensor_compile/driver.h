@@ -273,18 +273,9 @@ void tc_tile_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const
                   tc_index tile);
 
 /* The same shared by the threads as they get on: a thread that has done its part takes pieces of others' parts. The
- * kernel's scratch is this thread's for all pieces that it takes. work: estimated scalar operations of the step. cold: where
- * threads read much that is their own, as panels of their columns, the first piece that a thread takes of another one's part
- * waits for it, as long as so many of 2^16 parts of the step take one thread. */
-void tc_columns_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                     tc_index thread, tc_index threads, uint64_t work, unsigned cold);
-
-/* Where nothing is cold. */
-static inline void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
-                                  tc_index thread, tc_index threads, uint64_t work)
-{
-    tc_columns_step(frame, step, kernel, p, d, thread, threads, work, 0);
-}
+ * kernel's scratch is this thread's for all pieces that it takes. work: estimated scalar operations of the step. */
+void tc_shared_step(tc_frame *frame, tc_index step, tc_kernel *kernel, void *const *p, const tc_index *d,
+                    tc_index thread, tc_index threads, uint64_t work);
 
 /* Estimated scalar operations that a piece is worth at least: a microsecond or two of products, where a piece costs less
  * than a tenth of one. */
@@ -326,8 +317,8 @@ static inline unsigned tc_set(const tc_frame *frame)
 typedef struct tc_pieces {
     tc_frame *frame; /* NULL: the thread's own part is one piece */
     tc_index thread, threads, count, piece;
-    tc_index helped;       /* the thread whose piece it took last; -1: none yet */
-    unsigned round, least; /* least: the pieces that another thread has left, so that it is helped */
+    tc_index helped; /* the thread whose piece it took last; -1: none yet */
+    unsigned round;
 } tc_pieces;
 
 tc_pieces tc_pieces_of(tc_frame *frame, tc_index thread, tc_index threads, uint64_t work);
