@@ -12,7 +12,7 @@ from typing import Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, Step
+from ..loops.loop_ir import ContractionKernel, Element, GroupedContractionKernel, Kernel, numbered, Step
 from ..loops.scalars import domain_size
 from ..records import dataclass
 from ..target import Target
@@ -55,13 +55,9 @@ class Soon:
     @staticmethod
     def of(items: Sequence[Element], packed: Mapping[str, int], target: Target) -> "Soon":
         """packed: where the packed buffers lie."""
-        found: dict[int, Read] = {}
-        number = 0
-        for item in items:
-            read = _read(item.kernel, packed, target) if isinstance(item, Step) else None
-            if read is not None:
-                found[number] = read
-            number += len(list(leaves([item])))
+        steps = {number: _read(item.kernel, packed, target) for number, item in numbered(items)
+                 if isinstance(item, Step)}
+        found = {number: read for number, read in steps.items() if read is not None}
         return Soon(found if any(any(read.fetches) for read in found.values()) else {})
 
     def table(self, variant: str) -> list[str]:

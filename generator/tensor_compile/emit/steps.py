@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
-    Loop, LoopNestKernel, Program, regions, Step, Tiles
+    Loop, LoopNestKernel, numbered, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window
@@ -55,7 +55,7 @@ class StepsWriter:
         self.within = False    # in tiles, whose kernels are one thread's each
         self.ahead = self.streaming() if self.piecewise else {}    # by the number of their step; those that are to come
         self.read: list[str] = []    # what each of them reads, as arguments
-        self.soon = Soon.of(program.steps if self.piecewise else [], function.plan.packed, function.target)
+        self.soon = self.reading() if self.piecewise else Soon({})
         pairs = [pair for r in regions(program.steps) if isinstance(r, Loop) for pair in r.swaps]
         swapped = dict.fromkeys(name for pair in pairs for name in pair)
         self.moving = {name: f"moving{i}" for i, name in enumerate(swapped)}
@@ -80,14 +80,12 @@ class StepsWriter:
     # -- what is fetched ahead ----------------------------------------------------------------------------------
     def streaming(self) -> dict[int, Streams]:
         """Steps outside of loops that read large memory once."""
-        found: dict[int, Streams] = {}
-        number = 0
-        for item in self.program.steps:
-            read = streams(item, self.function.plan.packed)
-            if read is not None and number:
-                found[number] = read
-            number += len(list(leaves([item])))
-        return found
+        found = {number: streams(item, self.function.plan.packed) for number, item in numbered(self.program.steps)}
+        return {number: read for number, read in found.items() if read is not None and number}
+
+    def reading(self) -> Soon:
+        """Products outside of loops whose tiles fetch what their thread reads soon."""
+        return Soon.of(self.program.steps, self.function.plan.packed, self.function.target)
 
     def first_streams(self, name: str) -> list[str]:
         """All streams, and the first two steps' as those that are fetched. What is to stand before the function."""
@@ -130,7 +128,8 @@ class StepsWriter:
         """The pointer behind `held` of a kernel that fetches what its thread reads soon."""
         if not any(map(fetches_soon, _schedules(kernel))):
             return []
-        if self.depth > 2 or (told := self.soon.told(number)) is None:
+        told = self.soon.told(number)
+        if told is None:
             return ["0"]
         lines, pointer = told
         self.put(*lines)

@@ -362,6 +362,14 @@ def leaves(items: Iterable[Element]) -> Iterator[Element]:
             yield item
 
 
+def numbered(items: Iterable[Element]) -> Iterator[tuple[int, Element]]:
+    """Each element of a list with the number of its first step."""
+    number = 0
+    for item in items:
+        yield number, item
+        number += len(list(leaves([item])))
+
+
 def regions(items: Iterable[Element]) -> Iterator[Region]:
     """Every region below, outer ones first."""
     for item in items:

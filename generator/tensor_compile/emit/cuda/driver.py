@@ -20,6 +20,7 @@ from .products import Biases, GivenAway, given_away
 from ..cwriter import string
 from ..memory import buffer_bytes, is_check
 from ..driver import Code, FunctionDriver, KernelTable, Source, driver_text
+from ..soon import Soon
 from ..steps import StepsWriter
 from ..streams import Streams
 
@@ -141,6 +142,10 @@ class _Launches(StepsWriter):
     def streaming(self) -> dict[int, Streams]:
         """None: launches follow each other, none waits."""
         return {}
+
+    def reading(self) -> Soon:
+        """None: kernels of a device have no such tiles."""
+        return Soon({})
 
     def barrier(self) -> None:
         """Launches follow each other."""
