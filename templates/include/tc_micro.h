@@ -15,7 +15,7 @@
 #include "tc_kernel.h"
 
 struct tc_micro {
-    const void *rows; /* the address of pointers to elements, or words */
+    const void *rows;   /* the address of pointers to elements, or words */
     const tc_index *a_tap, *b_tap;
     const void *b;
     void *acc;          /* the tile, row by row without gaps; 64-byte aligned */
@@ -35,8 +35,8 @@ typedef void tc_micro_kernel(const struct tc_micro *m);
    of as many panels as there are tiles all. A processor has few places for lines on their way, so a burst of fetches
    would stop the loads beside it. */
 struct tc_fetch {
-    tc_index next, piece, panels;  /* elements to the first panel, and from a panel to the next one; panels */
-    tc_index terms, step;          /* terms of a panel, and elements of a share for each of them */
+    tc_index next, piece, panels; /* elements to the first panel, and from a panel to the next one; panels */
+    tc_index terms, step;         /* terms of a panel, and elements of a share for each of them */
     tc_index shares, panel, share; /* shares of a panel; the share that is next */
 };
 
@@ -64,10 +64,11 @@ static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *step)
 }
 
 /* What a thread reads soon, in this step and in the next one, as the driver tells its tiles, which fetch it meanwhile:
- * soon[0] the pace, in bytes for each term of 2^16 sums; soon[1] what tiles have not fetched of it, in 2^-16 bytes for each
- * term, so that fetches are never further ahead than they are meant to be; from soon[2] on the addresses where runs of memory
- * begin and end, of which the last is empty; from soon[10] on those of the thread's own panels. Returns where the share of a tile of `sums` sums and `terms` terms begins, in
- * elements of `size` bytes from `base`; *step: elements for each term. 0 and 0 where it has no share. */
+   soon[0]: the pace, in bytes for each term of 2^16 sums. soon[1]: what tiles have not fetched of it, in 2^-16 bytes for
+   each term, so that fetches are never further ahead than they are meant to be. From soon[2] on: the addresses where runs
+   of memory begin and end, of which the last is empty. From soon[10] on: those of the thread's own panels.
+   Returns where the share of a tile of `sums` sums and `terms` terms begins, in elements of `size` bytes from `base`;
+   *step: elements for each term. 0 and 0 where it has no share. */
 static TC_INLINE tc_index tc_soon_share(tc_index *soon, tc_index sums, tc_index terms, tc_index size, const void *base,
                                         tc_index *step)
 {
@@ -90,8 +91,8 @@ static TC_INLINE tc_index tc_soon_share(tc_index *soon, tc_index sums, tc_index 
     return 0;
 }
 
-/* Whether the panels from `begin` to before `end` are the thread's own, or some of them: pieces of other threads' parts, which
- * it takes later, are not what it was told of. */
+/* Whether the panels from `begin` to before `end` are the thread's own, or some of them: pieces of other threads' parts,
+   which it takes later, are not what it was told of. */
 static TC_INLINE int tc_soon_owns(const tc_index *soon, const void *begin, const void *end)
 {
     int owns = 0;
