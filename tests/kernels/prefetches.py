@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Sequence
 
-from cases import convolution, dim, matmul, siblings, sums
+from cases import convolution, dim, matmul, siblings, sums, typed
 from processor import lacks, own_sets
 from tap import done, note, ok
 from tensor_compile import target as targets
@@ -28,6 +28,7 @@ from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.in_registers import stands_alone, streamed
 from tensor_compile.emit.contraction.schedule_blocks import cuts_taps, fetches_soon, later_terms
 from tensor_compile.emit.contraction.schedules import floats, scratch
+from tensor_compile.loops.products import Product
 from tensor_compile.symbolic import sym
 
 # Put before every kernel, precompiled with what kernels include.
@@ -172,26 +173,26 @@ int main(void)
 
 def check_soon(isa: str, target: targets.Target, compile_command: Sequence[str], folder: Path) -> None:
     """Tiles fetch the runs that they are told of, but for ends that are less than a tile's, and nothing else."""
-    kernel = matmul(96, 192, 96)
-    high = [c for c in table.legal(kernel, isa, target) if c.mr >= micro.FETCHING]
-    fitting = list(filter(fetches_soon, high))
     command = [*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}"]
-    for schedule in fitting:
-        made = emit_contraction(kernel, [schedule], "kernel")
-        names = {"a": "a", "b": "b", "bias": "bias", "out": "y"}
-        buffers = ", ".join(next(v for k, v in names.items() if p.name.startswith(k)) for p in kernel.params)
-        texts = {"kernel.c": made.text, "micro.c": micro.library(made.micros, isa),
-                 "main.c": SOON.replace("BUFFERS", buffers)}
-        for name, text in texts.items():
-            (folder / name).write_text(text, encoding="utf-8")
-        subprocess.run([*command, "-include", str(folder / "seen.h"), *(str(folder / name) for name in texts), "-o",
-                        str(folder / "soon")], check=True)
-        printed = subprocess.run([str(folder / "soon")], capture_output=True, text=True, check=True).stdout
-        for line in printed.splitlines():
-            told, fetched, wrong, outside = map(int, line.split())
-            ok(wrong == outside == 0 and (fetched >= 0.8 * told if told else fetched == 0),
-               f"{isa}: {schedule.name}: {fetched} of {told} lines that are read soon, {wrong + outside} others")
-    ok(bool(fitting) or not high, f"{isa}: some schedule fetches what is read soon")
+    for kernel, every in ((matmul(96, 192, 96), 1), (typed(96, 192, 96, Product("f32", "f16")), 5)):
+        high = [c for c in table.legal(kernel, isa, target) if c.mr >= micro.FETCHING]
+        fitting = list(filter(fetches_soon, high))
+        for schedule in fitting[::every]:
+            made = emit_contraction(kernel, [schedule], "kernel")
+            names = {"a": "a", "b": "b", "bias": "bias", "out": "y"}
+            buffers = ", ".join(names[p.name] for p in kernel.params)
+            texts = {"kernel.c": made.text, "micro.c": micro.library(made.micros, isa),
+                     "main.c": SOON.replace("BUFFERS", buffers)}
+            for name, text in texts.items():
+                (folder / name).write_text(text, encoding="utf-8")
+            subprocess.run([*command, "-include", str(folder / "seen.h"), *(str(folder / name) for name in texts),
+                            "-o", str(folder / "soon")], check=True)
+            printed = subprocess.run([str(folder / "soon")], capture_output=True, text=True, check=True).stdout
+            for line in printed.splitlines():
+                told, fetched, wrong, outside = map(int, line.split())
+                ok(wrong == outside == 0 and (fetched >= 0.8 * told if told else fetched == 0),
+                   f"{isa}: {schedule.name}: {fetched} of {told} lines that are read soon, {wrong + outside} others")
+        ok(bool(fitting) or not high, f"{isa}: some schedule fetches what is read soon")
 
 
 def kernels() -> list[tuple[str, object, dict]]:

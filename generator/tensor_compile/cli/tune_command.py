@@ -92,7 +92,7 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
 
 
 def _by(result: Result) -> str:
-    """By whom: lines of variants, whose calls are those of a team, stand above."""
+    """By whom these calls are; lines above them may be of a team's. A GPU has no such number of threads."""
     return "" if result.by else " by one thread"
 
 
