@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * What threads that wait fetch of the steps that come next (driver.h): each its own lines, each line once, in order; and
+ * What threads that wait fetch of the steps that come next (fetching.h): each its own lines, each line once, in order; and
  * that they still wait for each other.
  */
 #if defined(__linux__) && !defined(_GNU_SOURCE)

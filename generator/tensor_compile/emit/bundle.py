@@ -103,7 +103,7 @@ def runtime(core: Path, include: Path) -> dict[str, str]:
     """The runtime's freestanding core: its headers and one source."""
     folder = include / "tensor_compile"
     names = {"tensor_compile/runtime.h": "tc_runtime.h", "runtime.h": "tc_runtime.h",
-             "tensor_compile/driver.h": "tc_driver.h"}
+             "tensor_compile/driver.h": "tc_driver.h", "driver.h": "tc_driver.h"}
     text = CHECKS
     for path in sorted(core.glob("*.c")):
         text += inlined(path, (include,), names)

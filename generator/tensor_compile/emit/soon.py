@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the tiles of a product fetch while they are computed: what their thread reads soon (tc_soon_of in driver.h).
+"""What the tiles of a product fetch while they are computed: what their thread reads soon (tc_soon_of in fetching.h).
 
 A team shares a product of many rows by columns, so a thread reads neighbouring panels, once each, and all its tiles of
 rows meet them. Where weights come from behind the second caches, a thread would wait for the first group of its

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * What the threads of a call fetch before they read it: at barriers, while they wait; and in tiles of products, which are told
+ * of it. For generated drivers; part of driver.h.
+ */
+#ifndef TENSOR_COMPILE_FETCHING_H
+#define TENSOR_COMPILE_FETCHING_H
+
+#include "driver.h"
+
+/* What a step reads once, of weights or of a state, in panels that its team shares: panel i of `count` is number `first` + i
+ * of those. A panel is `runs` runs of `bytes` neighbouring bytes, `between` from one to the next. Panels lie in groups of
+ * `across`, `apart` from one to the next, whose first runs end at most `reach` behind the group's begin; groups are `outer`
+ * apart. offset: of the first panel. */
+typedef struct tc_stream {
+    tc_index first, count, across, runs;
+    uint64_t offset, bytes, between, apart, reach, outer;
+} tc_stream;
+
+/* A thread's part of such a step, panels `first` to last-1 of the streams up to `end`, of which the one before `stream` is
+ * under way. */
+typedef struct tc_ahead_step {
+    const unsigned char *base;
+    const tc_stream *stream, *end;
+    tc_index first, last;
+} tc_ahead_step;
+
+/* What a thread is going to read of the next two such steps and has not fetched yet: of a run the bytes from `at` to before
+ * `stop`, `runs` more runs of its panel, panels from `panel` to before `last` of the stream, and what follows in the steps
+ * from number `step`. */
+typedef struct tc_ahead {
+    const unsigned char *at, *stop, *run;
+    const tc_stream *stream;
+    uint64_t bytes, room, fetched; /* of a run; that may still be fetched; that were, of the step under way */
+    tc_index runs, panel, last;
+    tc_ahead_step steps[2];
+    int step;
+} tc_ahead;
+
+/* Bytes that a thread fetches: half of a small second cache. */
+enum { TC_AHEAD = 1 << 19 };
+
+/* The first of the two steps has run or is running; the one behind the second has `panels` panels, of which thread `thread`
+ * reads its share. */
+__attribute__((noinline, unused)) static void tc_ahead_then(tc_ahead *ahead, const unsigned char *base,
+                                                            const tc_stream *streams, int count, tc_index panels,
+                                                            tc_index thread, tc_index threads)
+{
+    ahead->steps[0] = ahead->steps[1];
+    ahead->steps[1] = (tc_ahead_step){base, streams, count ? streams + count : streams, 0, 0}; /* no sum with NULL */
+    tc_share(panels, thread, threads, &ahead->steps[1].first, &ahead->steps[1].last);
+    if (ahead->step == 1) {
+        ahead->step = 0;
+        ahead->room = TC_AHEAD - ahead->fetched;
+        return;
+    }
+    ahead->at = ahead->stop = 0;
+    ahead->runs = ahead->panel = ahead->last = 0;
+    ahead->room = TC_AHEAD;
+}
+
+/* Goes on to the next stream that the thread has panels of; 0: there is none. */
+static inline int tc_ahead_stream(tc_ahead *ahead)
+{
+    while (ahead->panel >= ahead->last) {
+        tc_ahead_step *const step = &ahead->steps[ahead->step];
+        if (step->stream != step->end) {
+            const tc_stream *const s = ahead->stream = step->stream++;
+            const tc_index first = step->first - s->first, last = step->last - s->first;
+            ahead->panel = first > 0 ? first : 0;
+            ahead->last = last < s->count ? last : s->count;
+        } else if (ahead->step == 0) {
+            ahead->step = 1;
+            ahead->fetched = 0;
+        } else {
+            return 0;
+        }
+    }
+    return 1;
+}
+
+/* Goes on to the next run; 0: there is none. */
+static inline int tc_ahead_run(tc_ahead *ahead)
+{
+    if (ahead->runs > 0) {
+        ahead->runs--;
+        ahead->run += ahead->stream->between;
+    } else {
+        if (!tc_ahead_stream(ahead))
+            return 0;
+        const tc_stream *const s = ahead->stream;
+        const uint64_t group = (uint64_t)(ahead->panel / s->across),
+                       at = (uint64_t)(ahead->panel % s->across) * s->apart;
+        ahead->run = ahead->steps[ahead->step].base + s->offset + group * s->outer + at;
+        ahead->bytes = s->reach - at < s->bytes ? s->reach - at : s->bytes;
+        ahead->runs = s->runs - 1;
+        ahead->panel++;
+    }
+    ahead->at = ahead->run;
+    ahead->stop = ahead->run + ahead->bytes;
+    return 1;
+}
+
+/* The next line that is to be fetched; NULL: there is none. */
+static inline const unsigned char *tc_ahead_next(tc_ahead *ahead)
+{
+    if (ahead->at == ahead->stop && !tc_ahead_run(ahead))
+        return 0;
+    const uint64_t left = (uint64_t)(ahead->stop - ahead->at), line = left < 64 ? left : 64;
+    if (ahead->room < line)
+        return 0;
+    ahead->room -= line;
+    ahead->fetched += line;
+    ahead->at += line;
+    return ahead->at - line;
+}
+
+/* A barrier whose threads fetch what they read next to their second caches while they wait for others, some lines between two
+ * looks at it: a processor has few places for lines on their way. */
+__attribute__((noinline, unused)) static void tc_barrier_ahead(tc_frame *frame, tc_index thread, tc_index threads,
+                                                               tc_ahead *ahead)
+{
+    if (threads == 1)
+        return;
+    tc_arrival arrival = tc_arrive(frame, thread, threads);
+    for (const unsigned char *line = 0; tc_waits(frame, &arrival);) {
+        for (int i = 0; i < 4 && (line = tc_ahead_next(ahead)); ++i)
+            __builtin_prefetch(line, 0, 2);
+        if (!line) {
+            tc_wait(frame, &arrival);
+            return;
+        }
+    }
+}
+
+/* The packed weights of a product whose team shares neighbouring columns: `panels` panels, one behind the other, of `bytes`
+ * each, which `rows` rows meet. offset: of the first; size: bytes of an element. */
+typedef struct tc_panels {
+    uint64_t offset, bytes;
+    tc_index panels, rows, size;
+} tc_panels;
+
+/* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, what is left of
+ * it, up to three runs, an empty one, and up to three runs of the thread's own panels. */
+enum { TC_SOON_RUNS = 3, TC_SOON_OWN = 4 + 2 * TC_SOON_RUNS, TC_SOON = TC_SOON_OWN + 2 * TC_SOON_RUNS };
+
+/* The panels of a thread's share that the tiles of the step before fetch: a group of columns, about. */
+enum { TC_SOON_PANELS = 3 };
+
+/* Where the panels from number `from` to before `to` of a part lie, as far as it has them; 0: it has none. */
+static inline int tc_soon_run(tc_index *run, const unsigned char *weights, const tc_panels *of, tc_index from,
+                              tc_index to)
+{
+    from = from > 0 ? from : 0;
+    to = to < of->panels ? to : of->panels;
+    if (from >= to)
+        return 0;
+    run[0] = (tc_index)(uintptr_t)(weights + of->offset + (uint64_t)from * of->bytes);
+    run[1] = run[0] + (to - from) * (tc_index)of->bytes;
+    return 1;
+}
+
+/* What thread `thread` reads of the product of these parts, but for what was fetched in the step before, and first in the
+ * one of the parts `next`, of which there may be none. */
+__attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const unsigned char *weights,
+                                                         const tc_panels *parts, int count, const tc_panels *next,
+                                                         int next_count, tc_index thread, tc_index threads)
+{
+    int runs = 0, own_runs = 0;
+    uint64_t own = 0, all = 0;
+    for (int i = 0; i < TC_SOON; ++i)
+        soon[i] = 0;
+    for (int behind = 0; behind < 2; ++behind) {
+        const tc_panels *const of = behind ? next : parts;
+        const int most = behind ? next_count : count;
+        tc_index panels = 0, first, last, begin = 0;
+        for (int i = 0; i < most; ++i)
+            panels += of[i].panels;
+        tc_share(panels, thread, threads, &first, &last);
+        const tc_index from = behind ? first : first + TC_SOON_PANELS;
+        const tc_index to = behind && last > first + TC_SOON_PANELS ? first + TC_SOON_PANELS : last;
+        for (int i = 0; i < most; begin += of[i++].panels) {
+            tc_index *run = soon + 2 + 2 * runs;
+            if (runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, from - begin, to - begin)) {
+                all += (uint64_t)(run[1] - run[0]);
+                ++runs;
+            }
+            run = soon + TC_SOON_OWN + 2 * own_runs;
+            if (!behind && own_runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, first - begin, last - begin)) {
+                own += (uint64_t)(run[1] - run[0]);
+                ++own_runs;
+            }
+        }
+    }
+    const uint64_t terms = own / (uint64_t)parts->size * (uint64_t)parts->rows;
+    if (terms)
+        soon[0] = (tc_index)((all << 16) / terms);
+    else
+        soon[2] = 0;
+}
+
+#endif
