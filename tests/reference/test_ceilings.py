@@ -121,4 +121,10 @@ with tempfile.TemporaryDirectory() as place:
     ok("two.c: error: --dims: the model has no dim 'a'\n  hint: its dims: " in result.stderr, "is named")
     result = models.tool(folder, "bench", "two.c", "--dims", "a=1", "--dims", "a=2")
     equal((result.returncode, "bench goes with one --dims" in result.stderr), (2, True), "bench goes with one --dims")
+    result = models.tool(folder, "bench", "two.c", *isa, "--threads", "9999")
+    equal((result.returncode, result.stdout, "--threads 9999: this process has " in result.stderr), (2, "", True),
+          "a team that would take turns is refused") or note(result.stderr)
+    result = models.tool(folder, "profile", "two.c", *isa, "--calls", "1", "--threads", "9999")
+    equal((result.returncode, "warning: --threads 9999: this process has " in result.stderr), (0, True),
+          "profile says what its times are then") or note(result.stderr)
 done()

@@ -17,6 +17,8 @@ from . import assemble, check_model, costs, files, model_program, processor, run
 from .assemble import Made
 from .cache import Cache
 from .costs import Ceilings, Cost
+from .jobs import default_jobs
+from .numbers import number_of
 from .options import Options
 from .progress import Progress
 
@@ -42,6 +44,16 @@ class Event:
     step: int
     thread: int
     duration: float
+
+
+def turns(request: "Request") -> str:
+    """What is wrong with the times of a team of more threads than this process has processors; "" where it has enough.
+    Another machine's are not known."""
+    here = default_jobs()
+    if request.run.wrapper or request.record or request.run.threads <= here:
+        return ""
+    return f"--threads {request.run.threads}: this process has {number_of(here, 'processor')}; threads that take turns " \
+           "do not compute at the same time, and a kernel's time is a thread's"
 
 
 @dataclass(slots=True)
