@@ -52,8 +52,8 @@ def turns(request: "Request") -> str:
     here = default_jobs()
     if request.run.wrapper or request.record or request.run.threads <= here:
         return ""
-    return f"--threads {request.run.threads}: this process has {number_of(here, 'processor')}; threads that take turns " \
-           "do not compute at the same time, and a kernel's time is a thread's"
+    return f"--threads {request.run.threads}: this process has {number_of(here, 'processor')}; threads that take " \
+           "turns do not compute at the same time, and a kernel's time is a thread's"
 
 
 @dataclass(slots=True)
