@@ -373,6 +373,27 @@ static void share_steps(void *p, tc_index thread, tc_index threads)
         s->threads = threads;
 }
 
+/* A thread that has done its part helps the one with most pieces left, and stays with it until another one has more than twice
+ * as many. */
+static void test_helping(void)
+{
+    enum { THREADS = 3, EACH = 8, LEFT = 9 };
+    static const int want[LEFT] = {15, 14, 13, 12, 23, 22, 21, 20, 11};
+    static const int done[THREADS] = {EACH, 3, 4};
+    tc_member members[THREADS] = {0};
+    tc_frame frame = {.members = members};
+    tc_pieces pieces[THREADS];
+    for (tc_index i = 0; i < THREADS; ++i)
+        pieces[i] = tc_pieces_of(&frame, i, THREADS, (uint64_t)1 << 40);
+    for (tc_index i = 0; i < THREADS; ++i)
+        for (int k = 0; k < done[i]; ++k)
+            tc_pieces_next(&pieces[i]);
+    int got[LEFT + 1], count = 0;
+    while (count <= LEFT && tc_pieces_next(&pieces[0]))
+        got[count++] = (int)pieces[0].piece;
+    tc_ok(count == LEFT && memcmp(got, want, sizeof want) == 0, "a thread stays with the one that it helps");
+}
+
 /* Each piece of each step is done once, whoever does it. A thread has as many pieces of the largest as there are threads, but 8
  * to 16. */
 static void test_pieces(void)
@@ -501,6 +522,7 @@ int main(void)
     test_inside();
 #endif
     test_processors(f);
+    test_helping();
     test_pieces();
     free(f);
     return tc_done();
