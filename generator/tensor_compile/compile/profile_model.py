@@ -46,7 +46,7 @@ class Event:
     duration: float
 
 
-def turns(request: "Request") -> str:
+def turns(request: Request) -> str:
     """What is wrong with the times of a team of more threads than this process has processors; "" where it has enough.
     Another machine's are not known."""
     here = default_jobs()

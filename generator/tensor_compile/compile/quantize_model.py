@@ -155,7 +155,7 @@ def _found(request: Request, float_model: Recorded) -> Found:
         if not any(layers.called(name, pattern) for name in names):
             raise OptionError(f"--float: no layer of integers is called {pattern!r}", options.shown,
                               closest(pattern, names) + f"they are {', '.join(names) or 'none'}")
-    found = layers.find(float_model.function, request.kept_float) if request.kept_float else every
+    found = layers.without(float_model.function, every, request.kept_float)
     if not found.layers:
         raise UserError("nothing of the model can be computed in integers: it has no convolution and no product of "
                         "f32 by weights"
@@ -277,7 +277,7 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
     """How far layers and outputs of a quantized model are from those of the float model over the samples."""
     options = float_model.options
     check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
-    found = layers.find(float_model.function, request.kept_float)
+    found = layers.without(float_model.function, layers.find(float_model.function), request.kept_float)
     with_layers = replace(quantized, preprocessor=(f"-D{LAYERS}",), dims=(), fixed=())
     integers = recorded(with_layers, request.function, progress)
     integer = _called(request, integers, integers.function, cache, folder / "integer", progress)

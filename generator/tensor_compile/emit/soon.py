@@ -18,9 +18,7 @@ from ..records import dataclass
 from ..target import Target
 from .contraction.schedule_blocks import fetches_soon
 from .contraction.schedules import isas_of
-
-LEAST = 1 << 19    # bytes of a step's panels, from which on they come from behind the second caches of a team
-PANEL = 16
+from .streams import LEAST, PANEL
 
 
 @dataclass(frozen=True, slots=True)

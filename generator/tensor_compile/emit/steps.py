@@ -124,16 +124,14 @@ class StepsWriter:
             if self.ahead:
                 self.fetch_next(len(self.read) - len(self.ahead) + 1)
 
-    def soon_pointer(self, number: int, kernel: Kernel) -> list[str]:
-        """The pointer behind `held` of a kernel that fetches what its thread reads soon."""
-        if not any(map(fetches_soon, _schedules(kernel))):
-            return []
+    def soon_pointer(self, number: int) -> str:
+        """Behind `held`: what the thread reads soon, which tiles fetch; 0: they are told nothing."""
         told = self.soon.told(number)
         if told is None:
-            return ["0"]
+            return "0"
         lines, pointer = told
         self.put(*lines)
-        return [pointer]
+        return pointer
 
     def begin(self) -> None:
         """Before all steps."""
@@ -288,13 +286,13 @@ class StepsWriter:
             pointers = [pointers[0], "&fault"]
             self.put("int32_t fault = 0;")
         shared = not self.within and self.shared(kernel)
-        keeps = not self.plain and any(map(remembers, _schedules(kernel)))
-        if keeps:
-            if shared:
-                self.put("tc_index held[6] = {0, 0, 0, threads};")
-            pointers.append("held" if shared else "0")
-        later = [] if self.plain else self.soon_pointer(number, kernel)
-        pointers += later if keeps or not later else ["0", *later]
+        keeps, fetches = (not self.plain and any(map(has, _schedules(kernel))) for has in (remembers, fetches_soon))
+        if keeps and shared:
+            self.put("tc_index held[6] = {0, 0, 0, threads};")
+        if keeps or fetches:
+            pointers.append("held" if keeps and shared else "0")
+        if fetches:
+            pointers.append(self.soon_pointer(number))
         self.put(f"void *const p[] = {{{', '.join(pointers)}}};")
         dims = self.dims(kernel)
         run, team = ("tc_tile_step", "thread, tile") if self.within else ("tc_step", "thread, threads")

@@ -263,13 +263,14 @@ def reported(found: Found) -> list[Layer]:
     return [layer for layer in found.layers.values() if layer.reported]
 
 
-def find(function: Function, kept_float: Collection[str] = ()) -> Found:
-    """kept_float: names, or patterns of names, of layers that stay as they are, of those that there are without it."""
-    found = _find(function, ())
-    if not kept_float:
-        return found
-    return _find(function, {layer.node for layer in reported(found)
-                            if any(called(layer.name, pattern) for pattern in kept_float)})
+def find(function: Function) -> Found:
+    return _find(function, ())
+
+
+def without(function: Function, found: Found, kept_float: Collection[str]) -> Found:
+    """kept_float: names, or patterns of names, of layers of `found`, all that there are, which stay as they are."""
+    kept = {layer.node for layer in reported(found) if any(called(layer.name, pattern) for pattern in kept_float)}
+    return _find(function, kept) if kept else found
 
 
 def _find(function: Function, kept_float: Collection[Node]) -> Found:
