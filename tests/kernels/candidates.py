@@ -278,7 +278,10 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             for of, form in (("blocks", replace(own, mc=2 * tile.rows)), ("blocks", replace(plain, mc=2 * tile.rows)),
                              ("bands", replace(own, bands=3)), ("bands", replace(plain, mc=2 * tile.rows, bands=2)),
                              ("small teams' bands", replace(own, mc=2 * tile.rows, bands=3, small_teams=True)),
-                             ("small teams' bands", replace(plain, bands=6, small_teams=True))):
+                             ("small teams' bands", replace(plain, bands=6, small_teams=True)),
+                             ("large teams' bands", replace(own, mc=2 * tile.rows, bands=3, large_teams=True)),
+                             ("large teams' bands", replace(plain, bands=5, large_teams=True)),
+                             ("bands of both", replace(plain, bands=5, small_teams=True, large_teams=True))):
                 if table.refusal(rows, form) is None:
                     out.append(Case(f"{of} of rows", rows, {}, (form,), form))
             image = convolution(2, 4, 9, 7, 2 * tile.columns, (3, 3), pad=1, panel=target.panel)

@@ -92,7 +92,7 @@ def modes(folder: Path) -> None:
     (folder / "folder").mkdir()
     raises(UserError, lambda: locks.Tuning.load("lock", folder / "folder", TARGET), "cannot read the tuning lock: ",
            "a folder in the lock's place")
-    kernel = matmul(128, 384, 384)
+    kernel = matmul(64, 384, 384)
     key = kernel_key(kernel, "avx2", TARGET.name)
     default = table.choose(kernel, "avx2", TARGET)
     other = next(c for c in table.legal(kernel, "avx2", TARGET) if c != default)
@@ -112,7 +112,7 @@ def modes(folder: Path) -> None:
     name, tuning = choose("off", other.name)
     equal((name, tuning.finish()), (default.name, []), "off: the cost model decides")
     for what, named, message in [
-            ("missing", None, "missing: contraction f32 rows=128 "),
+            ("missing", None, "missing: contraction f32 rows=64 "),
             ("stale", "tc_contraction_f32_60x16__avx2", "tc_contraction_f32_60x16__avx2 is not in the candidate table"),
             ("illegal", "tc_contraction_f32_6x64__avx512", "is of another instruction set")]:
         name, tuning = choose("lock", named)
@@ -133,15 +133,20 @@ def modes(folder: Path) -> None:
 def bands() -> None:
     """How a team shares a product: without a line by bands where it has many rows and near panels; else as one says."""
     schedule = table.choose(matmul(4096, 96, 16), "avx2", TARGET)
-    all_teams, small_teams, none = (BANDS, False), (BANDS, True), (0, False)
+    all_teams, small_teams, none = (BANDS, False, False), (BANDS, True, False), (0, False, False)
+    large_teams, both = (BANDS, False, True), (BANDS, True, True)
     least, small = BANDS * LEAST_TILES * schedule.mr, BANDS * schedule.mr
 
-    def found(kernel, target=TARGET) -> tuple[int, bool]:
+    def found(kernel, target=TARGET) -> tuple[int, bool, bool]:
         cut = team_bands(kernel, schedule, target)
-        return cut.bands, cut.small_teams
+        return cut.bands, cut.small_teams, cut.large_teams
     for what, kernel, expected in (
-            ("many rows", matmul(least, 96, 16), all_teams), ("a row less", matmul(least - 1, 96, 16), small_teams),
+            ("many rows", matmul(least, 96, 16), all_teams), ("a row less", matmul(least - 1, 96, 16), both),
             ("a tile of rows for each band", matmul(small, 96, 16), small_teams),
+            ("a thread of few columns reads most rows", matmul(250, 1024, 256), large_teams),
+            ("panels that the second cache does not hold", matmul(250, 1024, 512), none),
+            ("so they are, and far", matmul(small, 1024, 256), none),
+            ("all panels are more than its rows", matmul(small, 1024, 16), small_teams),
             ("a row less than that", matmul(small - 1, 96, 16), none),
             ("one group of columns", matmul(least, schedule.nr, 16), none),
             ("far panels", matmul(least, 96, 4096), none), ("matrices", matmul(least, 96, 16, batch=2), none),

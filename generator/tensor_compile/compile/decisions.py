@@ -57,7 +57,7 @@ def bands_of(name: str) -> int | None:
 
 
 def _unbanded(schedule: Schedule) -> Schedule:
-    return replace(schedule, bands=0, small_teams=False)
+    return replace(schedule, bands=0, small_teams=False, large_teams=False)
 
 
 def split_keys(plan: ModelPlan, target: str) -> Iterator[tuple[str, ContractionKernel]]:
@@ -82,7 +82,7 @@ def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Deci
         schedule = next((_unbanded(s) for s in kernel.schedules if s.isa == isa), None)
         if key not in found and schedule is not None:
             usual = team_bands(kernel, schedule, target)
-            others = _bands(kernel, schedule, 0 if usual.small_teams else usual.bands, threads)
+            others = _bands(kernel, schedule, 0 if usual.small_teams or usual.large_teams else usual.bands, threads)
             found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in others))
     return list(found.values())
 

@@ -8,6 +8,7 @@ from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
 from ..loops.library_products import LibraryAlgorithm, shown
+from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Program, \
     Region, Step, Tiles, Variant
 from ..loops.scalars import extent
@@ -122,9 +123,13 @@ def _splits(program: Program) -> list[str]:
     kernels = (step.kernel for step in program.kernel_steps)
     parts = (part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
              for part in k.contractions)
-    return [f"    split: {part.label}: {bands} bands of rows{', of small teams' * few}" for part in parts
-            if (bands := max((s.bands for s in part.schedules), default=0))
-            for few in [all(s.small_teams for s in part.schedules if s.bands)]]
+    return [f"    split: {part.label}: {cut.bands} bands of rows{_teams(cut)}" for part in parts
+            if (cut := max(part.schedules, key=lambda s: s.bands, default=None)) is not None and cut.bands]
+
+
+def _teams(schedule: Schedule) -> str:
+    few = [what for what, ok in (("small", schedule.small_teams), ("large", schedule.large_teams)) if ok]
+    return f", of {' and '.join(few)} teams" if few else ""
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:

@@ -7,8 +7,11 @@ import re
 from ..records import dataclass
 
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
-_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "lines": "l", "small_teams": "t"}
+_WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "lines": "l", "small_teams": "t",
+          "large_teams": "g"}
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
+
+LARGE = 64    # pieces of a large team: 8 threads with 8 each
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,8 @@ class Schedule:
     is computed by few tiles, as large as the full one or of one row (emit/contraction/schedule_tiles.py). bands: a team
     shares the results as so many bands of rows, in each columns outermost, so that what a thread takes are rectangles;
     0: columns outermost, or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each
-    has as much as a tile of rows; larger teams share as without bands. lines: rows are windows of an image, whose lines
+    has as much as a tile of rows; larger teams share as without bands. large_teams: so do those that share a product in
+    LARGE pieces and more, with small teams or alone. lines: rows are windows of an image, whose lines
     are copied in their place (emit/contraction/image_lines.py).
     """
 
@@ -45,6 +49,7 @@ class Schedule:
     bands: int = 0
     lines: bool = False
     small_teams: bool = False
+    large_teams: bool = False
 
     @property
     def in_parts(self) -> bool:

@@ -33,6 +33,7 @@ from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_term
     sorts_in_place, steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
 from .stored_rows import stored_rows
+from .team_bands import teams_text
 from .team_split import most_groups, team_groups, team_split
 from .walk import batch_decode, batch_names, even_offset, place
 
@@ -547,7 +548,7 @@ class _Emitter:
             "border_terms": self.text(access.border[-1].extent),
             "tap_groups": self.blocks.groups if schedule.packed_b else "groups",
             "in_rows": bool(schedule.mc or schedule.bands) and not (schedule.packed_b or by_panels(access, schedule)),
-            "tap_tiles": block or "tiles", "team_bands": schedule.bands, "small_teams": schedule.small_teams,
+            "tap_tiles": block or "tiles", "team_bands": schedule.bands, "in_bands": teams_text(schedule),
             "band": "band" if schedule.bands else block, "alone_band": block or "w->tiles",
             "group_room": self.blocks.group_room if schedule.packed_b else 0,
             "rows_room": most_height * border_count, "zeros": abs(reach) + 1 if padded else 0,

@@ -303,8 +303,8 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
         return "a team's bands of rows have whole sums, of columns that are not copied"
     if schedule.bands and (not access.rows.is_const or access.rows.value <= (schedule.bands - 1) * schedule.mr):
         return f"{schedule.bands} bands of fewer tiles"
-    if schedule.small_teams and not schedule.bands:
-        return "small teams share bands"
+    if (schedule.small_teams or schedule.large_teams) and not schedule.bands:
+        return "some teams share bands"
     if schedule.blocked:
         if not (schedule.mc or access.rows.is_const):
             return "blocks of an unknown number of rows"
