@@ -57,13 +57,15 @@ with tempfile.TemporaryDirectory() as name:
     if not ok(made.returncode == 0, "the model is built"):
         note(made.stderr)
     driver = (folder / "out" / "m.c").read_text(encoding="utf-8")
-    table = re.search(r"tc_panels tcd_m_v0_panels\[\] = \{\n(.*?)\};", driver, re.S)
+    table = re.search(r"tc_panels tcd_m_v0_panels\[\]\[5\] = \{\n    \{\n(.*?)\n    \},\n\};", driver, re.S)
     rows = [tuple(map(int, re.findall(r"\d+", line))) for line in (table.group(1) if table else "").splitlines()]
     # bytes of a panel, panels, rows, bytes of an element; the small product is computed with two large ones
     wide, narrow = (64 * WIDTH, INNER // 16, ROWS, 4), (64 * INNER, WIDTH // 16, ROWS, 4)
-    equal([row[1:] for row in rows], [wide, (narrow[0], 1, *narrow[2:]), narrow, narrow, wide],
+    equal([row[1:5] for row in rows], [wide, (narrow[0], 1, *narrow[2:]), narrow, narrow, wide],
           "panels of the products")
-    number = r"(?:tcd_m_v0_panels \+ )?(\d+)"
+    equal([(0 < across <= 4, tiles >= ROWS // 14, block == large == tiles) for *_, across, tiles, block, large in rows],
+          [(True, True, True)] * 5, "their tiles: columns outermost")
+    number = r"(?:panels \+ )?(\d+)"
     calls = re.findall(rf"tc_soon_of\(soon, f->weights, {number}, (\d+), {number}, (\d+),", driver)
     equal([tuple(map(int, call)) for call in calls], [(0, 1, 1, 3), (1, 3, 4, 1), (4, 1, 0, 0)],
           "each step is told of itself and of the next one")

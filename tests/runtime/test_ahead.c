@@ -177,46 +177,95 @@ static void test_waiting(void)
     }
 }
 
-/* What is told of two steps: the panels of a thread's share but for its first ones, in order, and the first ones of its share
- * of the next step. */
+enum { SOON_BYTES = 192, SOON_ITEMS = 2000 };
+
+/* The groups that a thread's tiles of a part meet, one after the other, each once, where its positions are those from `from`
+ * to before `to`: tile by tile. *early: how many the first half of a group's tiles meet. */
+static int groups_met(const tc_panels *of, tc_index high, tc_index from, tc_index to, tc_index *groups, int *early)
+{
+    static tc_index begins[SOON_ITEMS], group_of[SOON_ITEMS], heights[SOON_ITEMS];
+    int items = 0, count = 0;
+    tc_index at = 0;
+    for (tc_index above = 0; above < of->tiles; above += high) {
+        const tc_index here = high < of->tiles - above ? high : of->tiles - above;
+        for (tc_index group = 0; group * of->across < of->panels; ++group)
+            for (tc_index tile = 0; tile < here; ++tile, ++items, at += of->across)
+                begins[items] = at, group_of[items] = group, heights[items] = here;
+    }
+    int first = items - 1;
+    while (begins[first] > from)
+        --first;
+    *early = 0;
+    for (int i = first; i < items && (i == first || begins[i] + of->across <= to); ++i) {
+        int known = 0;
+        for (int j = 0; j < count; ++j)
+            known |= groups[j] == group_of[i];
+        if (!known)
+            groups[count++] = group_of[i];
+        if (begins[i] <= from + heights[first] * of->across / 2)
+            *early = count;
+    }
+    return count;
+}
+
+/* What is told of two steps: the panels that a thread's tiles meet but for the first ones, in order, and the first ones of its
+ * share of the next step. */
 static void test_soon(void)
 {
-    enum { BYTES = 192, MOST = 70 };
+    enum { BYTES = SOON_BYTES, MOST = 200 };
     static const unsigned char weights[1 << 16];
-    static const tc_panels steps[][4] = {{{0, BYTES, 10, 128, 4}, {4096, BYTES, 10, 128, 4}, {8192, BYTES, 10, 128, 4}},
-                                         {{16384, BYTES, 64, 128, 4}}};
-    static const int counts[] = {3, 1};
+    static const tc_panels steps[][3] = {{{0, BYTES, 10, 128, 4, 2, 15, 15, 15}, {4096, BYTES, 10, 128, 4, 2, 15, 15, 15}, {8192, BYTES, 10, 128, 4, 2, 15, 15, 15}},
+                                         {{16384, BYTES, 64, 196, 4, 4, 22, 22, 2}}, {{0, BYTES, 16, 784, 4, 4, 131, 21, 9}}};
+    static const int counts[] = {3, 1, 1};
     for (tc_index threads = 1; threads <= 80; threads = threads * 3 / 2 + 1)
-        for (int step = 0; step < 2; ++step) {
+        for (int step = 0; step < 3; ++step) {
             int right = 1, enough = 1;
             for (tc_index thread = 0; thread < threads; ++thread) {
-                tc_index soon[TC_SOON], want[2 * MOST], wanted = 0, own = 0;
-                tc_soon_of(soon, weights, steps[step], counts[step], steps[!step], counts[!step], thread, threads);
+                tc_index soon[TC_SOON], want[MOST], wanted = 0, own[MOST], owned = 0, met[64];
+                uint64_t sums = 0;
+                const int then = (step + 1) % 3;
+                tc_soon_of(soon, weights, steps[step], counts[step], steps[then], counts[then], thread, threads);
                 for (int behind = 0; behind < 2; ++behind) { /* panel by panel */
-                    const tc_panels *const parts = steps[behind ? !step : step];
-                    tc_index all = 0, begin, end, at = 0;
-                    for (int i = 0; i < counts[behind ? !step : step]; ++i)
-                        all += parts[i].panels;
-                    tc_share(all, thread, threads, &begin, &end);
-                    for (int i = 0; i < counts[behind ? !step : step]; ++i)
-                        for (tc_index panel = 0; panel < parts[i].panels; ++panel, ++at)
-                            if (at >= begin && at < end && (at < begin + TC_SOON_PANELS) == behind)
-                                want[wanted++] = (tc_index)(weights + parts[i].offset) + panel * BYTES;
-                    own += behind ? 0 : end - begin;
+                    const tc_panels *const parts = steps[behind ? then : step];
+                    tc_index all = 0, at = 0;
+                    for (int i = 0; i < counts[behind ? then : step]; ++i)
+                        all += parts[i].panels * parts[i].tiles;
+                    const tc_index begin = all * thread / threads, end = all * (thread + 1) / threads;
+                    for (int i = 0; i < counts[behind ? then : step]; at += parts[i].panels * parts[i].tiles, ++i) {
+                        const tc_index stop = at + parts[i].panels * parts[i].tiles;
+                        const tc_index from = begin > at ? begin : at, to = end < stop ? end : stop;
+                        if (from >= to)
+                            continue;
+                        int early, count = groups_met(parts + i, threads < TC_LARGE_TEAM ? parts[i].block : parts[i].large,
+                                                      from - at, to - at, met, &early);
+                        early = from == begin ? early : 0;
+                        for (int j = 0; j < count; ++j)
+                            for (tc_index panel = met[j] * parts[i].across; panel < (met[j] + 1) * parts[i].across; ++panel) {
+                                const tc_index place = (tc_index)(weights + parts[i].offset) + panel * BYTES;
+                                if (!behind)
+                                    own[owned++] = place;
+                                if (behind == (j < early))
+                                    want[wanted++] = place;
+                            }
+                        sums += behind ? 0 : (uint64_t)(BYTES / 4 * parts[i].rows * (to - from) / parts[i].tiles);
+                    }
                 }
                 tc_index got = 0;
                 for (int run = 2; soon[run] != 0; run += 2)
                     for (tc_index at = soon[run]; at < soon[run + 1]; at += BYTES, ++got)
                         right &= got < wanted && at == want[got];
-                tc_index owns = 0; /* the runs of its own panels are all of them */
-                for (int run = TC_SOON_OWN; run < TC_SOON; run += 2)
-                    owns += (soon[run + 1] - soon[run]) / BYTES;
-                right &= owns == own;
+                for (int run = TC_SOON_OWN; run < TC_SOON; run += 2) /* the runs of its own panels are all of them */
+                    for (tc_index at = soon[run]; at < soon[run + 1]; at += BYTES) {
+                        int known = 0;
+                        for (tc_index j = 0; j < owned; ++j)
+                            known |= own[j] == at;
+                        right &= known;
+                    }
                 /* at most three runs: of more, the last are left out; who has no panels has no tiles */
-                right &= own == 0 ? got == 0 : got == wanted || got >= wanted / 2;
+                right &= owned == 0 ? got == 0 : got == wanted || got >= wanted / 2;
                 /* and no more than enough, so that fetches do not run further and further ahead */
-                const uint64_t sums = 128 * (uint64_t)own * (BYTES / 4), all = (uint64_t)got * BYTES;
-                enough &= own == 0 || ((uint64_t)soon[0] * sums <= all << 16 && (uint64_t)(soon[0] + 1) * sums > all << 16);
+                const uint64_t all = (uint64_t)got * BYTES;
+                enough &= sums == 0 || ((uint64_t)soon[0] * sums <= all << 16 && (uint64_t)(soon[0] + 1) * sums > all << 16);
             }
             tc_ok(right && enough, "step %d, %d threads: what is read soon, at a pace that is enough", step, (int)threads);
         }

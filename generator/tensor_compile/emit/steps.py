@@ -72,6 +72,7 @@ class StepsWriter:
             self.put(f"{self.address}{variable} = {self.temp(buffer)};")
         self.begin()
         table = self.first_streams(name) + self.soon.table(name)
+        self.put(*self.soon.begin())
         self.items(self.program.steps)
         self.end()
         return "\n".join([*table, f"static void {name}_run(tc_frame *f, tc_index thread, tc_index threads)", "{",

@@ -133,31 +133,78 @@ __attribute__((noinline, unused)) static void tc_barrier_ahead(tc_frame *frame, 
     }
 }
 
-/* The packed weights of a product whose team shares neighbouring columns: `panels` panels, one behind the other, of `bytes`
- * each, which `rows` rows meet. offset: of the first; size: bytes of an element. */
+/* The packed weights of a product: `panels` panels of `bytes` bytes, one behind the other, from `offset` on, which `rows` rows
+ * meet; size: bytes of an element. Its team shares tiles of rows and of `across` panels, a group: `tiles` tiles of rows, in
+ * blocks of `block` of them, in each the groups, in each its tiles. large: the same of a large team. A block of 0: what a
+ * thread reads is not known. */
 typedef struct tc_panels {
     uint64_t offset, bytes;
-    tc_index panels, rows, size;
+    tc_index panels, rows, size, across, tiles, block, large;
 } tc_panels;
+
+/* The threads of a large team. */
+enum { TC_LARGE_TEAM = 8 };
 
 /* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, what is left of
  * it, up to three runs, an empty one, and up to three runs of the thread's own panels. */
 enum { TC_SOON_RUNS = 3, TC_SOON_OWN = 4 + 2 * TC_SOON_RUNS, TC_SOON = TC_SOON_OWN + 2 * TC_SOON_RUNS };
 
-/* The panels of a thread's share that the tiles of the step before fetch: a group of columns, about. */
-enum { TC_SOON_PANELS = 3 };
+/* A thread's share of a product's panels: groups `first` to before `first` + `count`, where group 0 stands behind the last
+ * one; the step before has fetched the first `early` of them: two, where less than half of the first one is the thread's. */
+typedef struct tc_groups {
+    tc_index first, count, early;
+} tc_groups;
 
-/* Where the panels from number `from` to before `to` of a part lie, as far as it has them; 0: it has none. */
-static inline int tc_soon_run(tc_index *run, const unsigned char *weights, const tc_panels *of, tc_index from,
-                              tc_index to)
+/* Where position `at` is: *block, *group, and as the result how many tiles of rows the block has. Positions are those of panels
+ * in tiles of rows: a tile and group has as many as the group has panels. high: tiles of rows of a block. */
+static inline tc_index tc_group_at(const tc_panels *of, tc_index high, tc_index at, tc_index *block, tc_index *group)
 {
-    from = from > 0 ? from : 0;
-    to = to < of->panels ? to : of->panels;
-    if (from >= to)
-        return 0;
-    run[0] = (tc_index)(uintptr_t)(weights + of->offset + (uint64_t)from * of->bytes);
-    run[1] = run[0] + (to - from) * (tc_index)of->bytes;
-    return 1;
+    *block = at / (high * of->panels);
+    const tc_index above = *block * high, here = high < of->tiles - above ? high : of->tiles - above;
+    *group = (at - above * of->panels) / (here * of->across);
+    return here;
+}
+
+/* How many groups the positions from `from` to `last` meet. */
+static inline tc_index tc_groups_met(const tc_panels *of, tc_index high, tc_index from, tc_index last)
+{
+    const tc_index all = (of->panels + of->across - 1) / of->across;
+    tc_index block, group, end_block, end;
+    tc_group_at(of, high, from, &block, &group);
+    tc_group_at(of, high, last, &end_block, &end);
+    const tc_index met = (end_block - block) * all + end + 1 - group;
+    return met < all ? met : all;
+}
+
+/* What the thread that has the positions from `from` to before `to` reads. A tile of two threads is the later one's. */
+static inline tc_groups tc_groups_of(const tc_panels *of, tc_index high, tc_index from, tc_index to)
+{
+    tc_groups groups;
+    tc_index block;
+    const tc_index last = to - of->across > from ? to - of->across : from;
+    const tc_index half = from + tc_group_at(of, high, from, &block, &groups.first) * of->across / 2;
+    groups.count = tc_groups_met(of, high, from, last);
+    groups.early = tc_groups_met(of, high, from, half < last ? half : last);
+    return groups;
+}
+
+/* Appends the runs of a part's groups from `from` to before `to`, in which group 0 stands behind the last one, to the
+ * `*count` ones that there are, as far as there is room. Returns their bytes. */
+static inline uint64_t tc_soon_runs(tc_index *runs, int *count, const unsigned char *weights, const tc_panels *of,
+                                    tc_index from, tc_index to)
+{
+    const tc_index all = (of->panels + of->across - 1) / of->across;
+    uint64_t bytes = 0;
+    while (from < to && *count < TC_SOON_RUNS) {
+        const tc_index turn = from / all * all, end = to < turn + all ? to : turn + all;
+        const tc_index first = (from - turn) * of->across, last = (end - turn) * of->across;
+        tc_index *const run = runs + 2 * (*count)++;
+        run[0] = (tc_index)(uintptr_t)(weights + of->offset + (uint64_t)first * of->bytes);
+        run[1] = run[0] + ((last < of->panels ? last : of->panels) - first) * (tc_index)of->bytes;
+        bytes += (uint64_t)(run[1] - run[0]);
+        from = end;
+    }
+    return bytes;
 }
 
 /* What thread `thread` reads of the product of these parts, but for what was fetched in the step before, and first in the
@@ -166,33 +213,36 @@ __attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const u
                                                          const tc_panels *parts, int count, const tc_panels *next,
                                                          int next_count, tc_index thread, tc_index threads)
 {
-    int runs = 0, own_runs = 0;
-    uint64_t own = 0, all = 0;
+    int runs = 0, own = 0;
+    uint64_t all = 0, terms = 0;
     for (int i = 0; i < TC_SOON; ++i)
         soon[i] = 0;
     for (int behind = 0; behind < 2; ++behind) {
         const tc_panels *const of = behind ? next : parts;
         const int most = behind ? next_count : count;
-        tc_index panels = 0, first, last, begin = 0;
+        tc_index positions = 0, begin = 0;
         for (int i = 0; i < most; ++i)
-            panels += of[i].panels;
-        tc_share(panels, thread, threads, &first, &last);
-        const tc_index from = behind ? first : first + TC_SOON_PANELS;
-        const tc_index to = behind && last > first + TC_SOON_PANELS ? first + TC_SOON_PANELS : last;
-        for (int i = 0; i < most; begin += of[i++].panels) {
-            tc_index *run = soon + 2 + 2 * runs;
-            if (runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, from - begin, to - begin)) {
-                all += (uint64_t)(run[1] - run[0]);
-                ++runs;
-            }
-            run = soon + TC_SOON_OWN + 2 * own_runs;
-            if (!behind && own_runs < TC_SOON_RUNS && tc_soon_run(run, weights, of + i, first - begin, last - begin)) {
-                own += (uint64_t)(run[1] - run[0]);
-                ++own_runs;
+            positions += of[i].panels * of[i].tiles;
+        const tc_index first = positions * thread / threads, end = positions * (thread + 1) / threads;
+        for (int i = 0; i < most; begin += of[i].panels * of[i].tiles, ++i) {
+            const tc_index stop = begin + of[i].panels * of[i].tiles,
+                           block = threads < TC_LARGE_TEAM ? of[i].block : of[i].large;
+            const tc_index from = first > begin ? first : begin, to = end < stop ? end : stop;
+            if (from >= to || block == 0)
+                continue;
+            const tc_groups groups = tc_groups_of(of + i, block, from - begin, to - begin);
+            if (behind && from == first) {
+                all += tc_soon_runs(soon + 2, &runs, weights, of + i, groups.first, groups.first + groups.early);
+            } else if (!behind) {
+                const tc_index early = from == first ? groups.early : 0; /* another part comes later */
+                all += tc_soon_runs(soon + 2, &runs, weights, of + i, groups.first + early,
+                                    groups.first + groups.count);
+                tc_soon_runs(soon + TC_SOON_OWN, &own, weights, of + i, groups.first, groups.first + groups.count);
+                terms += of[i].bytes / (uint64_t)of[i].size * (uint64_t)of[i].rows * (uint64_t)(to - from) /
+                         (uint64_t)of[i].tiles;
             }
         }
     }
-    const uint64_t terms = own / (uint64_t)parts->size * (uint64_t)parts->rows;
     if (terms)
         soon[0] = (tc_index)((all << 16) / terms);
     else
