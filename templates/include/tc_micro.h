@@ -63,6 +63,19 @@ static TC_INLINE tc_index tc_fetch_share(struct tc_fetch *f, tc_index *step)
     return at;
 }
 
+/* Groups of columns, from `begin` to before `end`. */
+struct tc_groups {
+    tc_index begin, end;
+};
+
+/* Those from g0 to before g1 that have some of the tiles r0 to before r1 among the items from `first` to before `last`,
+   which are `tiles` for each group. */
+static TC_INLINE struct tc_groups tc_groups_of(tc_index first, tc_index last, tc_index tiles, tc_index r0, tc_index r1,
+                                               tc_index g0, tc_index g1)
+{
+    return (struct tc_groups){tc_max(g0, (first + tiles - r1) / tiles), tc_min(g1, (last + tiles - 1 - r0) / tiles)};
+}
+
 /* What a thread reads soon, in this step and in the next one, as the driver tells its tiles, which fetch it meanwhile:
    soon[0]: the pace, in bytes for each term of 2^16 sums. soon[1]: what tiles have not fetched of it, in 2^-16 bytes for
    each term, so that fetches are never further ahead than they are meant to be. From soon[2] on: the addresses where runs

@@ -11,9 +11,10 @@ from __future__ import annotations
 import platform
 import subprocess
 import tempfile
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from itertools import groupby
 from pathlib import Path
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from cases import convolution, dim, matmul, siblings, sums, typed
 from processor import lacks, own_sets
@@ -24,10 +25,13 @@ from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.host_programs import TEMPLATES
 from tensor_compile.emit.contraction import candidates as table, micro
 from tensor_compile.emit.contraction.access import Access
+from tensor_compile.emit.contraction.candidate_table import PANEL
 from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.in_registers import stands_alone, streamed
 from tensor_compile.emit.contraction.schedule_blocks import cuts_taps, fetches_soon, later_terms
 from tensor_compile.emit.contraction.schedules import floats, scratch
+from tensor_compile.loops.contraction_schedule import Schedule
+from tensor_compile.loops.loop_ir import ContractionKernel
 from tensor_compile.loops.products import Product
 from tensor_compile.symbolic import sym
 
@@ -171,6 +175,116 @@ int main(void)
 """
 
 
+# Prints what micro-kernels read and fetch, of one piece up to 16, a line a tap: the first line of b, terms, panels; the
+# first element that is fetched, and elements from one to the next, 0 where nothing is.
+NEXT = """#include <stdio.h>
+#include "tc_micro.h"
+tc_kernel kernel;
+static const float *b;
+
+static void seen(const struct tc_micro *m, int panels, int fetches)
+{
+    const tc_index step = fetches ? m->fetch_step : 0;
+    for (tc_index tap = 0; tap < m->taps; ++tap)
+        printf("%d %d %d %d %d\\n", (int)((const float *)m->b + m->b_tap[tap] - b) / 16, (int)m->terms, panels,
+               (int)((const float *)m->fetch + tap * m->terms * step - b), (int)step);
+}
+
+FUNCTIONS
+
+int main(void)
+{
+    void *p[] = {POINTERS, 0, 0};
+    b = p[1];
+    for (tc_index pieces = 1; pieces <= 16; ++pieces)
+        for (tc_index i = 0; i < pieces; ++i) {
+            kernel(p, 0, i, pieces);
+            printf("end\\n");
+        }
+    return 0;
+}
+"""
+
+
+@dataclass(frozen=True)
+class Visit:
+    """What some tiles in a row read, panels of one group of columns with the terms of one block, and what they fetch
+    meanwhile: lines of the second operand, by their numbers. terms: of the block."""
+
+    tiles: int
+    terms: int
+    reads: frozenset[int]
+    fetched: frozenset[int]
+
+
+def visits(text: str, c: Schedule, terms: int) -> Iterator[list[Visit]]:
+    """Those of each piece."""
+    for piece in text.split("end\n")[:-1]:
+        lines = [tuple(map(int, line.split())) for line in piece.splitlines()]
+        found = []
+        for (_, block), some in groupby(lines, lambda x: (x[0] // terms // (c.nr // PANEL), x[0] % terms // c.kc)):
+            taps, reads, fetched = list(some), set(), set()
+            for begin, count, panels, fetch, step in taps:
+                reads |= {begin + panel * terms + k for panel in range(panels) for k in range(count)}
+                fetched |= {(fetch + k * step) // PANEL for k in range(count) if step > 0}
+            first = min(reads)
+            tiles = sum(begin == first for begin, *_ in taps)
+            found.append(Visit(tiles, min(c.kc, terms - block * c.kc), frozenset(reads), frozenset(fetched)))
+        yield found
+
+
+def amiss(visit: Visit, then: Visit | None, terms: int) -> bool:
+    """Whether something else is fetched than what is read next, or too little of it. A tile fetches a panel at most and
+    as many terms as it has: of a shorter block, those before again."""
+    if then is None:
+        return bool(visit.fetched)
+    panels = {line // terms for line in then.reads}
+    again = max(0, visit.terms - then.terms)
+    begin, end = (of(line % terms for line in then.reads) for of in (min, max))
+    least = min(len(panels), visit.tiles) * min(visit.terms, then.terms)
+    wrong = any(x // terms not in panels or not begin - again <= x % terms <= end for x in visit.fetched)
+    return wrong or len(visit.fetched & then.reads) < least
+
+
+def check_next(isa: str, target: targets.Target, compile_command: Sequence[str], folder: Path) -> None:
+    """In blocks of terms, tiles fetch the panels that the thread reads next, and nothing else: in pieces that begin and
+    end inside of groups of columns, too."""
+    command = [*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}", "-fsanitize=address,undefined"]
+    high = [c for c in table.legal(convolution(1, 512, 7, 7, 480, (3, 3)), isa, target) if c.mr >= micro.FETCHING]
+    found = {}
+    for c in high:
+        if c.prefetch and c.blocked:
+            # blocks of whole taps, or of copied rows such that the last has fewer terms
+            small = replace(c, kc=160 if c.packed_a and c.mr % 2 else 96, mc=max(3, c.nr // PANEL) * c.mr, nc=2 * c.nr)
+            found[small.name] = small
+    for c in found.values():
+        # eight tiles of rows, five groups of columns, of which the last may have fewer
+        kernel = convolution(1, 32, c.mr + 2, 10, 5 * c.nr - (PANEL if c.packed_a else 0), (3, 3))
+        terms = Access.of(kernel).terms.value
+        pieces = list(visits(fetches_of(kernel, c, command, folder), c, terms))
+        wrong = [f"piece {i}, visit {j}" for i, piece in enumerate(pieces)
+                 for j, (visit, then) in enumerate(zip(piece, [*piece[1:], None])) if amiss(visit, then, terms)]
+        whole = len(pieces) == sum(range(17)) and all(pieces)
+        if not ok(whole and not wrong, f"{c.name}: what is read next is fetched"):
+            note("\n".join(wrong[:5]))
+    ok(bool(found) or not high, f"{isa}: some schedule fetches in blocks of terms")
+
+
+def fetches_of(kernel: ContractionKernel, c: Schedule, command: Sequence[str], folder: Path) -> str:
+    """What NEXT prints of a kernel."""
+    kernel = replace(kernel, params=(*kernel.params, scratch("%p", floats(kernel, c))))
+    made = emit_contraction(kernel, [c], "kernel")
+    micros = [f"void {m.symbol}(const struct tc_micro *m) {{ seen(m, {m.columns // PANEL}, {int(m.fetches)}); }}"
+              for m in sorted(made.micros)]
+    buffers = [f"static _Alignas(64) float p{i}[{p.elements.evaluate({})}];" for i, p in enumerate(kernel.params)]
+    pointers = ", ".join(f"p{i}" for i in range(len(buffers)))
+    text = NEXT.replace("FUNCTIONS", "\n".join([*micros, "", *buffers])).replace("POINTERS", pointers)
+    (folder / "kernel.c").write_text(made.text, encoding="utf-8")
+    (folder / "main.c").write_text(text, encoding="utf-8")
+    subprocess.run([*command, str(folder / "kernel.c"), str(folder / "main.c"), "-o", str(folder / "next")], check=True)
+    return subprocess.run([str(folder / "next")], capture_output=True, text=True, check=True).stdout
+
+
 def check_soon(isa: str, target: targets.Target, compile_command: Sequence[str], folder: Path) -> None:
     """Tiles fetch the runs that they are told of, but for ends that are less than a tile's, and nothing else."""
     command = [*compile_command, "-O1", "-w", f"-I{TEMPLATES / 'include'}"]
@@ -289,6 +403,7 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
             ok(written == lines, f"{isa}: {name} by {candidate}: {lines} lines are fetched to be written")
     ok(fetched > 0, f"{isa}: something is fetched")
     check_soon(isa, target, compile_command, folder)
+    check_next(isa, target, compile_command, folder)
 
 
 main()
