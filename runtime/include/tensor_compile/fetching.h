@@ -151,13 +151,14 @@ enum { TC_SOON_RUNS = 3, TC_SOON_OWN = 4 + 2 * TC_SOON_RUNS, TC_SOON = TC_SOON_O
 
 /* A thread's share of a product's panels: groups `first` to before `first` + `count`, where group 0 stands behind the last
  * one; the step before has fetched the first `early` of them: two, where less than half of the first one is the thread's. */
-typedef struct tc_groups {
+typedef struct tc_soon_groups {
     tc_index first, count, early;
-} tc_groups;
+} tc_soon_groups;
 
 /* Where position `at` is: *block, *group, and as the result how many tiles of rows the block has. Positions are those of panels
  * in tiles of rows: a tile and group has as many as the group has panels. high: tiles of rows of a block. */
-static inline tc_index tc_group_at(const tc_panels *of, tc_index high, tc_index at, tc_index *block, tc_index *group)
+static inline tc_index tc_soon_group_at(const tc_panels *of, tc_index high, tc_index at, tc_index *block,
+                                        tc_index *group)
 {
     *block = at / (high * of->panels);
     const tc_index above = *block * high, here = high < of->tiles - above ? high : of->tiles - above;
@@ -166,25 +167,25 @@ static inline tc_index tc_group_at(const tc_panels *of, tc_index high, tc_index 
 }
 
 /* How many groups the positions from `from` to `last` meet. */
-static inline tc_index tc_groups_met(const tc_panels *of, tc_index high, tc_index from, tc_index last)
+static inline tc_index tc_soon_groups_met(const tc_panels *of, tc_index high, tc_index from, tc_index last)
 {
     const tc_index all = (of->panels + of->across - 1) / of->across;
     tc_index block, group, end_block, end;
-    tc_group_at(of, high, from, &block, &group);
-    tc_group_at(of, high, last, &end_block, &end);
+    tc_soon_group_at(of, high, from, &block, &group);
+    tc_soon_group_at(of, high, last, &end_block, &end);
     const tc_index met = (end_block - block) * all + end + 1 - group;
     return met < all ? met : all;
 }
 
 /* What the thread that has the positions from `from` to before `to` reads. A tile of two threads is the later one's. */
-static inline tc_groups tc_groups_of(const tc_panels *of, tc_index high, tc_index from, tc_index to)
+static inline tc_soon_groups tc_soon_groups_of(const tc_panels *of, tc_index high, tc_index from, tc_index to)
 {
-    tc_groups groups;
+    tc_soon_groups groups;
     tc_index block;
     const tc_index last = to - of->across > from ? to - of->across : from;
-    const tc_index half = from + tc_group_at(of, high, from, &block, &groups.first) * of->across / 2;
-    groups.count = tc_groups_met(of, high, from, last);
-    groups.early = tc_groups_met(of, high, from, half < last ? half : last);
+    const tc_index half = from + tc_soon_group_at(of, high, from, &block, &groups.first) * of->across / 2;
+    groups.count = tc_soon_groups_met(of, high, from, last);
+    groups.early = tc_soon_groups_met(of, high, from, half < last ? half : last);
     return groups;
 }
 
@@ -230,7 +231,7 @@ __attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const u
             const tc_index from = first > begin ? first : begin, to = end < stop ? end : stop;
             if (from >= to || block == 0)
                 continue;
-            const tc_groups groups = tc_groups_of(of + i, block, from - begin, to - begin);
+            const tc_soon_groups groups = tc_soon_groups_of(of + i, block, from - begin, to - begin);
             if (behind && from == first) {
                 all += tc_soon_runs(soon + 2, &runs, weights, of + i, groups.first, groups.first + groups.early);
             } else if (!behind) {
