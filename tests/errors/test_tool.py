@@ -278,6 +278,15 @@ TC_FUNCTION(two)
     fails("a weights file of noise", run(project(weights=bytes(range(256)))), 1, "tiny.safetensors", "save_file")
     fails("a missing weight", run(project(MODEL.replace('"b"', '"bias"'))), 1, "model.c:7: error:", "bias")
     fails("a wrong shape", run(project(MODEL.replace("batch, 4", "batch, 5"))), 1, "model.c:7: error: tc_linear:")
+    above = project(MODEL.replace('"b"', '"bias"'))
+    (above / "part.h").write_text("tc_tensor part(tc_tensor x);\n#error no part\n", encoding="utf-8")
+
+    def from_above() -> subprocess.CompletedProcess:
+        return forked.tool("build", f"{above.name}/model.c", "--cache", str(cache), cwd=above.parent)
+    fails("an error names the model as the user does", from_above(), 1, f"{above.name}/model.c:7: error: tc_weight:")
+    (above / "model.c").write_text(MODEL.replace("TC_MODEL", '#include "part.h"\nTC_MODEL', 1), encoding="utf-8")
+    fails("so does the compiler, and a header beside it", from_above(), 1, f"from {above.name}/model.c:",
+          f"\n{above.name}/part.h:2:2: error: #error no part")
     fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
           "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
     for wrong in ("tc_tensor t = x * x;", "tc_dim d = batch + 1;", "if (batch > 3) return;"):

@@ -119,8 +119,8 @@ with tempfile.TemporaryDirectory() as name:
     lines[read - 1] = product.replace(scale, "0.5")
     (folder / "out" / "model.c").write_text("\n".join(lines) + "\n", encoding="utf-8")
     equal(called("build", folder / "out" / "model.c", "-o", folder / "built", "--target", "reference").stderr,
-          f"model.c:{read}: warning: tc_quantized_linear: in fc: .x is read with the scale 0.5 and the zero {zero}, "
-          f"and line {written} wrote it with {scale} and {zero}\n", "a scale that was changed is")
+          f"{folder / 'out' / 'model.c'}:{read}: warning: tc_quantized_linear: in fc: .x is read with the scale 0.5 "
+          f"and the zero {zero}, and line {written} wrote it with {scale} and {zero}\n", "a scale that was changed is")
     (folder / "out" / "model.c").write_text(text, encoding="utf-8")
     beside = ("check", folder / "out" / "model.c", "--inputs", folder / "good")
     write(folder / "m.safetensors", {"other": ((3, 4), floats(12, 1)), "fc.weight": ((3, 4), floats(12, 1))})

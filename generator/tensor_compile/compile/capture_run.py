@@ -98,11 +98,11 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         result = subprocess.run(words, cwd=model.parent, capture_output=True, text=True, errors="replace", check=False,
                                 env={**os.environ, "LC_ALL": "C"})
         if result.returncode:
-            sys.stderr.write(_where_they_stand(words, model) or result.stderr)
+            sys.stderr.write(as_given(_where_they_stand(words, model) or result.stderr, model, shown))
             raise UserError("the model does not compile (the compiler's messages are above)", shown,
                             _compile_hint(model, result.stderr))
         if result.stderr:
-            sys.stderr.write(result.stderr)
+            sys.stderr.write(as_given(result.stderr, model, shown))
             _check_counts(result.stderr, shown)
         _execute(program, graph, model, shown, seconds, keep is not None)
         headers = _dependencies(dependencies, model)
@@ -110,6 +110,19 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
             for path in headers:
                 inputs.read_unseen(path)
         return Captured(files.decoded(graph.read_bytes()), tuple(headers), model)
+
+
+_PLACE = re.compile(r"^((?:In file included from | +from )?)([^/\s][^:\n]*)(?=:)", re.M)
+
+
+def as_given(messages: str, model: Path, shown: str) -> str:
+    """The messages, which name files from the folder of the model, with names from where the user named the model."""
+    folder = shown.removesuffix(model.name)   # of an imported model it is none: the file has another name
+
+    def named(place: re.Match[str]) -> str:
+        given = os.path.isfile(model.parent / place[2])   # else it is what #line says
+        return f"{place[1]}{folder if given else ''}{place[2]}"
+    return _PLACE.sub(named, messages) if folder not in ("", shown) else messages
 
 
 _LINE = re.compile(rb"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
@@ -187,7 +200,7 @@ def _execute(program: Path, graph: Path, model: Path, shown: str, seconds: int, 
                 process.wait()
         said.seek(0)
         messages = said.read(MESSAGES)
-    sys.stderr.write(messages.decode(errors="replace"))
+    sys.stderr.write(as_given(messages.decode(errors="replace"), model, shown))
     if code == -signal.SIGXFSZ:
         raise UserError(f"recording the model wrote more than {FILE >> 20} MiB of graph or messages", shown,
                         "is there an endless loop? " + debug)
