@@ -127,4 +127,8 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "profile", "two.c", *isa, "--calls", "1", "--threads", "9999")
     equal((result.returncode, "warning: --threads 9999: this process has " in result.stderr), (0, True),
           "profile says what its times are then") or note(result.stderr)
+    name = os.uname().machine
+    most = target.load(Path(os.environ["TC_SOURCE_ROOT"], "targets", f"{name}.toml")).threads
+    ok(f"two.c: warning: --threads 9999: calls have {most} threads at most, as target {name} has; "
+       "--target-file names another one\n" in result.stderr, "and how many threads a call has") or note(result.stderr)
 done()

@@ -44,7 +44,7 @@ def run(options: Options, request: Request, chart: str = "") -> int:
 
     def measure(made: Made, cache: Cache) -> None:
         ceilings.append(machine.measure(made.compiler, made.target, options.cflags, made.target.isas[-1],
-                                        request.run.threads, cache, request.run.wrapper))
+                                        profile_model.team(request, made.target), cache, request.run.wrapper))
     for i, found in enumerate(profile_model.recorded(options, request, measure)):
         rows = rows_of(found, ceilings[0])
         print(text(found, rows, ceilings[0]), end="")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections import defaultdict
 from dataclasses import field
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Callable, Iterable, Iterator, Mapping, Sequence
 from ..errors import OptionError, UserError
 from ..loops.loop_ir import FunctionPlan, Variant
 from ..records import dataclass
+from ..target import Target
 from . import assemble, check_model, costs, files, model_program, processor, run_model
 from .assemble import Made
 from .cache import Cache
@@ -54,6 +56,11 @@ def turns(request: Request) -> str:
         return ""
     return f"--threads {request.run.threads}: this process has {number_of(here, 'processor')}; threads that take " \
            "turns do not compute at the same time, and a kernel's time is a thread's"
+
+
+def team(request: Request, target: Target) -> int:
+    """How many threads calls may have."""
+    return min(request.run.threads, target.threads)
 
 
 @dataclass(slots=True)
@@ -107,6 +114,10 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
         files.require_folder(Path(request.trace))
     cache = options.open_cache()
     _, _, target, _ = assemble.toolchains(options)
+    threads = team(request, target)
+    if threads < request.run.threads and not request.record:
+        print(f"{options.shown}: warning: --threads {request.run.threads}: calls have {number_of(threads, 'thread')} "
+              f"at most, as target {target.name} has; --target-file names another one", file=sys.stderr)
     with Progress() as progress, cache.scratch() as scratch:
         made = assemble.run(processor.best_only(options, target), progress)
         check_model.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
@@ -130,8 +141,7 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
         for function in functions:
             sizes = _sizes(made, function, request, options, folder, data)
             record = folder / "record"
-            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best",
-                                  request.run.threads,
+            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", threads,
                                   sizes, run_model.states(made, request.run, folder), options.shown,
                                   (str(request.calls), str(record)))
             if result.returncode or not result.stdout.strip().isdigit() or result.stdout.strip() == "0":
