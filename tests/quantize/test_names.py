@@ -26,6 +26,15 @@ TC_MODEL(m)
     tc_output(g, "y", tc_softmax(tc_linear(tc_mean(x, 2, 3), tc_weight(g, "head.50%.weight")), 1));
 }
 """
+NUMBERS = """#include <tensor_compile/model.h>
+TC_MODEL(numbers)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, tc_dynamic(g, "n", 1, 8), 8);
+    tc_weights(g, "numbers.safetensors");
+    tc_tensor a = tc_linear(tc_relu(tc_linear(x, tc_weight(g, "a.1.weight"))), tc_weight(g, "a.3.weight"));
+    tc_output(g, "sum", tc_softmax(tc_add(a, tc_gelu(tc_linear(a, tc_weight(g, "a.10.weight")))), 1));
+}
+"""
 LAYERS = ["features.0.0", "features.1.conv.0", "features.1.conv.1", "head.50%"]
 
 
@@ -82,6 +91,19 @@ with tempfile.TemporaryDirectory() as name:
         ok(kept.returncode == 0 and call not in text and f"in floats: 1 {layer.partition('_')[0]} (m.c:" in kept.stdout,
            f"--float {layer} keeps it") or note(kept.stdout + kept.stderr + text)
         equal(rows, [row for row in report if row != layer], "and all else is in integers")
+
+    (folder / "numbers.c").write_text(NUMBERS, encoding="utf-8")
+    write(folder / "numbers.safetensors", {f"a.{n}.weight": ((8, 8), floats(64, n)) for n in (1, 3, 10)})
+    for model, unknown, meant in (
+            ("m.c", "features.1", "features.1.*"), ("m.c", "features", "features.*"), ("m.c", "add", "add_*"),
+            ("m.c", "y", "head.50%"), ("m.c", "feature.0.0", "features.0.0"), ("numbers.c", "a.9", "a.3 or a.10"),
+            ("numbers.c", "a.11", "a.10"), ("numbers.c", "a.0", "a.1"), ("numbers.c", "sum", "a.3 or a.10")):
+        kept = run("quantize", folder / model, "--data", folder / "x", "-o", folder / "kept", "--float", unknown)
+        ok(kept.returncode == 2 and f"is called {unknown!r}\n  hint: did you mean {meant}? they are " in kept.stderr,
+           f"{unknown} is none: {meant} may be meant") or note(kept.stderr)
+    kept = run(*asked, "-o", folder / "kept", "--float", "nothing")
+    ok(kept.returncode == 2 and "is called 'nothing'\n  hint: they are " in kept.stderr,
+       "and of some names nothing") or note(kept.stderr)
 
     text = (folder / "int8" / "model.c").read_text(encoding="utf-8")
     equal(re.findall(r"TC_SCOPE\(g, (.*?)\)\n +(\w+) = (\w+)\(", text), [

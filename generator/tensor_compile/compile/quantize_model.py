@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from pathlib import Path
 from typing import Mapping
 
-from ..errors import OptionError, UserError, closest
+from ..errors import OptionError, UserError
 from ..graph.ir import Function, Module, Value
 from ..graph.text import print_module
 from ..importer import output
@@ -153,8 +153,9 @@ def _found(request: Request, float_model: Recorded) -> Found:
     names = [layer.name for layer in layers.reported(every)]
     for pattern in request.kept_float:
         if not any(layers.called(name, pattern) for name in names):
+            near = " or ".join(layers.meant(float_model.function, every, pattern)[:source.SHOWN])
             raise OptionError(f"--float: no layer of integers is called {pattern!r}", options.shown,
-                              closest(pattern, names) + f"they are {', '.join(names) or 'none'}")
+                              (f"did you mean {near}? " if near else "") + f"they are {', '.join(names) or 'none'}")
     found = layers.without(float_model.function, every, request.kept_float)
     if not found.layers:
         raise UserError("nothing of the model can be computed in integers: it has no convolution and no product of "

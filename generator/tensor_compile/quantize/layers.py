@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from math import inf, isnan, prod
 from typing import Collection, Mapping
@@ -261,6 +262,39 @@ def called(name: str, pattern: str) -> bool:
 
 def reported(found: Found) -> list[Layer]:
     return [layer for layer in found.layers.values() if layer.reported]
+
+
+def meant(function: Function, found: Found, unknown: str) -> list[str]:
+    """What a name that no layer has may mean: the layers that an output of that name is computed from, a pattern of
+    those below it, those of its kind with the numbers next to it, or the one that is written most alike."""
+    if outputs := [v for name, v, _ in function.results if name == unknown]:
+        return _last(outputs, found)
+    names = [layer.name for layer in reported(found)]
+    if below := [end for end in (".*", "_*") if any(called(name, unknown + end) for name in names)]:
+        return [unknown + below[0]]
+    kind, number = _numbered(unknown)
+    others = sorted((n, name) for name in names for k, n in [_numbered(name)] if k == kind and n >= 0 <= number)
+    beside = [*[name for n, name in others if n < number][-1:], *[name for n, name in others if n > number][:1]]
+    return beside or get_close_matches(unknown, names, 1)
+
+
+def _numbered(name: str) -> tuple[str, int]:
+    """What stands before the number at its end, and that; -1: there is none."""
+    kind = name.rstrip("0123456789")
+    return kind, int(name[len(kind):] or -1)
+
+
+def _last(outputs: Collection[Value], found: Found) -> list[str]:
+    """The nearest layers before the values that can stay in floats."""
+    pending, seen, last = list(outputs), set(outputs), set()
+    while pending:
+        value = pending.pop()
+        if value in found.layers and found.layers[value].reported:
+            last.add(value)
+            continue
+        pending += [v for v in dict.fromkeys(value.node.operands) if v not in seen]
+        seen.update(value.node.operands)
+    return [layer.name for v, layer in found.layers.items() if v in last]
 
 
 def find(function: Function) -> Found:
