@@ -71,7 +71,7 @@ def run(options: Options, request: Request) -> int:
     if not request.force:
         check_untouched(model, str(model), "quantize")
     cache = options.open_cache()
-    with Progress() as progress, cache.scratch() as scratch:
+    with Progress(lines=True) as progress, cache.scratch() as scratch:
         folder = Path(scratch)
         float_model = recorded(options, request.function, progress)
         written, text = _quantized(float_model, request, cache, folder, progress)
@@ -112,7 +112,7 @@ def check(quantized: Options, request: Request, float_model: str, least: float |
     and output must have; None: nothing is judged."""
     cache = quantized.open_cache()
     options = replace(quantized, model=str(Path(float_model).resolve()), shown=float_model)
-    with Progress() as progress, cache.scratch() as scratch:
+    with Progress(lines=True) as progress, cache.scratch() as scratch:
         errors = compare(recorded(options, request.function, progress), quantized, request, cache, Path(scratch),
                          progress)
         progress.say("")
