@@ -12,6 +12,7 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Iterator
 
 import small_model
 from small_model import ISA, ROOT
@@ -101,7 +102,7 @@ def unplanned(options: Options, of: tune_model.Planned) -> None:
 
 
 def kernels_first(options: Options, kinds: list[list[Decision]]) -> None:
-    """Where the time is not enough for decisions, kernels have all of it; what is left is said in full."""
+    """Where the time is not enough for forms and decisions, kernels have all of it; what is left is said in full."""
     build, tune_model.BUILD = tune_model.BUILD, 1e6
     said: list[str] = []
     own = replace(options, lock=str(options.lock_path.parent / "first.lock"))
@@ -110,16 +111,42 @@ def kernels_first(options: Options, kinds: list[list[Decision]]) -> None:
     tune_model.BUILD = build
     of = tune_model.planned(own)
     entries = locks.read(own.lock_path)
-    equal(({key.partition(" ")[0] for key in entries}, result.left), ({"contraction", "variant"}, 0),
+    equal(({key.partition(" ")[0] for key in entries}, result.left, said), ({"contraction"}, 0, []),
           "kernels come first")
-    equal(result.decisions, {"orders": len(kinds[0]), "fusions": len(kinds[1]), "splits": len(choices(of)[2])},
-          "decisions are left")
-    rest = ", ".join(f"{n} {name}" for name, n in result.decisions.items())
+    equal(result.decisions, {"variants": 1, "orders": len(kinds[0]), "fusions": len(kinds[1]),
+                             "splits": len(choices(of)[2])}, "forms and decisions are left")
+    behind(own)
+    rest = ", ".join(f"{n} {name.removesuffix('s') if n == 1 else name}" for name, n in result.decisions.items())
     summary = tune_command._summary(result, "first.lock", True, 600.0)
     ok(f" kernels measured (left for the next run: {rest}), one call " in summary, "which the last line says") or \
         note(summary)
     equal(tune_command._summary(tune.Result(decisions={"splits": 1}), "first.lock", True),
           "no kernel is to be measured; left for the next run: 1 split", "be it decisions alone")
+
+
+def behind(options: Options) -> None:
+    """Forms that have too little in their part of the time, or do not end in it, have what kernels leave."""
+    request = tune_model.Request(False, True, 1, "time", (), (), None)
+    parts, tuned = tune_model.FORMS, tune_variants.tune
+    lock, kernels = options.lock_path, options.lock_path.read_bytes()
+    asked: list[bool] = []
+
+    def first_ends(*of: object) -> Iterator[tune_variants.Timed]:
+        asked.append("contraction" in lock.read_text(encoding="utf-8") if lock.exists() else False)
+        if len(asked) == 1:
+            raise tune.OutOfTime
+        return tuned(*of)
+    for name, part, measure, wanted in (("have too little", 1e-6, tuned, []),
+                                        ("do not end", parts, first_ends, [False, True])):
+        said: list[str] = []
+        lock.unlink()
+        tune_model.FORMS, tune_variants.tune = part, measure
+        result = tune_model.search(options, request, tune_model.Clock(600.0), said.append)
+        tune_model.FORMS, tune_variants.tune = parts, tuned
+        ok("variants" not in result.decisions and result.left == 0 and asked == wanted and
+           sum("a whole call by" in line for line in said) == 1 and not any("to the end" in line for line in said),
+           f"forms that {name} have what kernels leave") or note(f"{asked} {result.decisions} {said}")
+    lock.write_bytes(kernels)
 
 
 def endless() -> None:

@@ -137,6 +137,21 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
                         matmul(64, 16, 24), matmul(1, 32, 24)], tools, {}, True)
     equal([[cases.index(case) for case in group] for group in tune_pace.groups(cases)], [[0], [3, 4], [1], [2]],
           "known sizes first, then the first of its kin")
+    equal([[cases.index(case) for case in group]
+           for group in tune_pace.groups(cases, {cases[1].name, cases[0].name, cases[2].name})],
+          [[3], [4], [0], [1], [2]], "what is long is last, each alone")
+    calls = {case.name: tune_pace.least(case, replace(tools.target, clock=1000.0)) for case in cases}
+    ratio = cases[1].operations / cases[4].operations
+    ok(calls[cases[4].name] > 0 and abs(calls[cases[1].name] / calls[cases[4].name] - ratio) < 1e-6 * ratio,
+       "by its operations") or note(repr(calls))
+    equal(tune_pace.least(cases[1], replace(tools.target, clock=0.0)), 0.0, "a target without a clock does not tell")
+    calls = {cases[0].name: 2.0, cases[1].name: 1.0}
+    equal([tune_pace.Pace(end and time.monotonic() + end, calls=calls).long() for end in (None, 30.0, 60.0)],
+          [set(), {cases[0].name}, set()], "which are long depends on the time")
+    some = [replace(case, candidates=(case.incumbent, *names)) for case in cases]
+    equal([{len(case.candidates) for case in tune_pace.Pace(time.monotonic() + 20.5, seconds, count, calls=calls).fewer(
+        some[:1], some[:1])} for seconds, count in ((0.0, 0), (1.0, 100))], [{10}, {10}],
+        "as many candidates of a long one as their calls have time for")
     batch = dim("batch", 64)
     large = matmul(sym(batch) * 4096, 64, 512)
     equal((tune.sizes(large), tune.sizes(large, 1 << 30)), ({batch: 64}, {batch: 4}), "what takes long is smaller")

@@ -187,7 +187,9 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
             groups = [todo] if todo else []
             if budget is not None or bare(tools.target):   # whose memory is small
                 todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
-                groups = tune_pace.groups(todo)
+                if tools.count == "time" and not tools.wrapper:
+                    pace.calls = {case.name: tune_pace.least(case, tools.target) for case in todo}
+                groups = tune_pace.groups(todo, pace.long())
             tell = Telling(say, len(todo), budget, behind or {})
             for number, group in enumerate(groups):
                 rest = [case for later in groups[number:] for case in later]

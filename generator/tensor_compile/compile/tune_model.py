@@ -36,6 +36,7 @@ SPLITS = 1 / 5                 # what splits have at least
 WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
 EARLY, EARLY_PART = 2.0, 0.03   # seconds at most that a search ends early, and part of its budget: processes end, too
+FORM_BUILDS = 2   # with and without regions
 BUILD = 3      # times what planning takes: a build of decisions with its own kernels, and timing it
 
 Say = Callable[[str], None]
@@ -129,6 +130,7 @@ class _Search:
     planning: float = 0.0   # seconds that it took to plan the build
     share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
     waiting: bool = False   # one of them had too little
+    unformed: bool = False   # forms had too little
     last: Planned | None = None   # what the build was when it was looked at last
     measured: set[str] = field(default_factory=set)   # keys of decisions and variants, in this search
     result: Result = field(default_factory=Result)    # of kernels, once all of them were looked at
@@ -156,6 +158,8 @@ class _Search:
         self.result = result
         if shares:
             self.splits()
+        if self.unformed and not self.clock.over and (now := self.planned()) is not None:
+            self.forms(now, 1)
         if self.waiting and not self.clock.over and (now := self.planned()) is not None:
             self.share = 1
             self.lines(now)   # where kernels are others then, they are the next run's
@@ -179,11 +183,13 @@ class _Search:
 
     def short(self, kind: Kind, part: float, again: bool) -> bool:
         """Whether decisions would not come to their end in that part of what is left of the time."""
+        return self.clock.budget is not None and self.last is not None and self.too_short(
+            tune_lines.builds(self.options.lock_path, kind, self.last.compiler, again), part)
+
+    def too_short(self, builds: int, part: float) -> bool:
+        """Whether so many builds, each of which is timed, would not come to their end in that part of what is left."""
         room = self.clock.left(part)
-        if room is None or self.last is None:
-            return False
-        builds = tune_lines.builds(self.options.lock_path, kind, self.last.compiler, again)
-        return room < builds * max(BUILD * self.planning, self.formed / 2)
+        return room is not None and room < builds * max(BUILD * self.planning, self.formed / 2)
 
     def decisions_left(self, of: Planned) -> dict[str, int]:
         """How many variants, and decisions of each kind, are to be measured, where whole calls are timed."""
@@ -235,11 +241,15 @@ class _Search:
         return self.request.count == "time" and not self.request.wrapper and not counting.bare(target) and \
             target.arch == os.uname().machine
 
-    def forms(self, of: Planned) -> bool:
+    def forms(self, of: Planned, part: float = FORMS) -> bool:
         """How the kernels of variants run together. Whether forms may be others now."""
         measured, begun = False, time.monotonic()
+        left = tune_variants.left(self.options.lock_path, of.plan, of.keys, of.compiler, self.request.again)
+        self.unformed = bool(left) and self.too_short(FORM_BUILDS, part)
+        if self.unformed:
+            return False
         try:
-            with Progress() as progress, tune.limited(self.clock.left(FORMS)):
+            with Progress() as progress, tune.limited(self.clock.left(part)):
                 for timed in tune_variants.tune(self.options, of.plan, of.keys, of.compiler, self.request.again,
                                                 progress, self.request.keep):
                     progress.say("")
@@ -247,8 +257,9 @@ class _Search:
                     self.measured.add(timed.key)
                     self.tell(line(timed))
         except OutOfTime:
-            self.tell("how kernels run together was not measured to the end: the next run goes on")
-            measured = True
+            self.unformed = True
+            if part == 1:
+                self.tell("how kernels run together was not measured to the end: the next run goes on")
         self.formed = time.monotonic() - begun
         return measured
 

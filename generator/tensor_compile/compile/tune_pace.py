@@ -11,11 +11,13 @@ import time
 from contextlib import contextmanager
 from dataclasses import field, replace
 from math import inf
-from typing import Hashable, Iterator, Mapping, Sequence
+from typing import Collection, Hashable, Iterator, Mapping, Sequence
 
 from ..emit.contraction.access import Access
 from ..loops.contraction_schedule import parse, Schedule
 from ..records import dataclass
+from ..target import Target
+from .costs import ceilings
 from .harness import Case
 
 MOST = 24    # schedules of a kernel that are measured: those that the cost model prefers
@@ -24,6 +26,8 @@ SLOW = 0.5   # seconds that a candidate takes at most until that is known
 FEWEST = 4   # of the others
 LATER = 5    # of a kernel whose kin is measured
 GROUP = 4    # kernels that are compiled and measured together, twice as many of those
+CALLS = 40   # calls at the target's peak, which take as long as measuring a candidate whose calls are long
+LONG = 1 / 2  # of the time, which a kernel may take and still come before shorter ones
 MANY = 32    # rows from which on their number hardly decides about tiles
 
 
@@ -34,22 +38,31 @@ def kin(case: Case) -> Hashable:
     return case.incumbent.isa, repr(case.kernel.product), str(access.columns), str(access.terms), min(rows, MANY)
 
 
-def groups(todo: Sequence[Case]) -> list[list[Case]]:
+def least(case: Case, target: Target) -> float:
+    """Seconds that a candidate takes for its calls alone; 0: the target file does not tell."""
+    peak = ceilings(target, case.incumbent.isa, 1).operations
+    return CALLS * case.operations / peak if peak else 0.0
+
+
+def groups(todo: Sequence[Case], long: Collection[str] = ()) -> list[list[Case]]:
     """What is compiled and measured together, in the order given but for this: of each instruction set, kernels of
     known sizes before others, and of these the first of each kin before its others. The very first kernel is alone: so
-    that a short time measures something."""
+    that a short time measures something. long: the names of those that are measured at the end, each alone."""
     sets = list(dict.fromkeys(case.incumbent.isa for case in todo))
     seen: set[Hashable] = set()
-    parts: dict[tuple[int, bool, bool], list[Case]] = {}
-    for case in sorted(todo, key=lambda case: (sets.index(case.incumbent.isa), bool(case.kernel.dims))):
+    parts: dict[tuple[bool, int, bool, bool], list[Case]] = {}
+
+    def place(case: Case) -> tuple[bool, int, bool]:
+        return case.name in long, sets.index(case.incumbent.isa), bool(case.kernel.dims)
+    for case in sorted(todo, key=place):
         later = kin(case) in seen
         seen.add(kin(case))
-        parts.setdefault((sets.index(case.incumbent.isa), bool(case.kernel.dims), later), []).append(case)
+        parts.setdefault((*place(case), later), []).append(case)
     found: list[list[Case]] = []
-    for (_, _, later), cases in sorted(parts.items()):
+    for (alone, _, _, later), cases in sorted(parts.items()):
         if not found:
             found, cases = [cases[:1]], cases[1:]
-        size = 2 * GROUP if later else GROUP
+        size = 1 if alone else 2 * GROUP if later else GROUP
         found += [cases[i:i + size] for i in range(0, len(cases), size)]
     return found
 
@@ -89,12 +102,21 @@ def like(case: Case, counts: Mapping[str, float]) -> Case:
 @dataclass(slots=True)
 class Pace:
     """How many candidates there is time for. end: of the search; None: it has all the time; seconds: that so many
-    candidates took, compiled and measured; counts: of those of each kin."""
+    candidates took, compiled and measured; counts: of those of each kin; calls: the seconds that a candidate of a case
+    takes for its calls alone, by its name."""
 
     end: float | None
     seconds: float = 0.0
     candidates: int = 0
     counts: dict[Hashable, Mapping[str, float]] = field(default_factory=dict)
+    calls: Mapping[str, float] = field(default_factory=dict)
+
+    def long(self) -> set[str]:
+        """The cases of which one would take most of the time."""
+        if self.end is None:
+            return set()
+        most = LONG * (self.end - time.monotonic())
+        return {name for name, seconds in self.calls.items() if FIRST * seconds > most}
 
     def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
         """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
@@ -102,11 +124,13 @@ class Pace:
         if self.end is None:
             return list(group)
         alike = [kin(case) for case in rest if case.incumbent.isa == group[0].incumbent.isa]
-        room = (self.end - time.monotonic()) / (self.seconds / self.candidates if self.candidates else SLOW)
+        each = self.seconds / self.candidates if self.candidates else SLOW
+        room = (self.end - time.monotonic()) / max(each, *(self.calls.get(case.name, 0.0) for case in group))
         if room >= MOST * len(alike):
             return list(group)
         new = max(1, len(set(alike) - self.counts.keys()))
-        most = int((room - LATER * (len(alike) - new)) / new) if self.candidates else FIRST
+        most = int((room - LATER * (len(alike) - new)) / new) if self.candidates else \
+            min(FIRST, int(room))
         most = max(FEWEST, min(MOST, most))
         return [like(case, self.counts[kin(case)]) if kin(case) in self.counts else spread(case, most)
                 for case in group]
