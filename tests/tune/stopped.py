@@ -67,7 +67,8 @@ def main(folder: Path) -> None:
     told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env")
     tune.Telling.measuring = real
     equal((told.returncode, told.stderr),
-          (130, f"tensor-compile: interrupted: 1 of 2 kernels is in {LOCK}; run it again to go on\n"), "one is kept")
+          (130, f"tensor-compile: interrupted: 1 kernel measured (left for the next run: 1 kernel); {LOCK} has what "
+           "was measured; run it again to go on\n"), "one is kept, and what is left is told as at the end of a search")
     equal(listed(told.stdout), 1, "and shown") or note(told.stdout)
     tune.Telling.measuring = second
     told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env", "--diff")
@@ -90,9 +91,22 @@ def main(folder: Path) -> None:
     tune_model._Search.decisions_left = left
     (folder / LOCK).write_bytes(lock)
     equal((told.stderr, listed(told.stdout)),
-          (f"tensor-compile: interrupted: 2 of 2 kernels are in {LOCK}; run it again to go on\n", 1),
+          (f"tensor-compile: interrupted: 1 kernel measured; {LOCK} has what was measured; run it again to go on\n", 1),
           "kernels are shown where what follows is interrupted") or note(told.stdout)
     before = (folder / LOCK).read_bytes()
+
+    # Before kernels are looked at.
+    kept = tune_model.tune.tune
+
+    def ends(*_: object) -> None:
+        raise KeyboardInterrupt
+    tune_model.tune.tune = ends
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "100s", "--exe-wrapper", "env")
+    tune_model.tune.tune = kept
+    equal((told.stdout, told.stderr),
+          ("", f"tensor-compile: interrupted: no kernel measured; {LOCK} has what was measured; run it again to go "
+           "on\n"),
+          "what is left is not known before kernels are looked at")
 
     # Root may write anywhere: the folder says no by itself.
     may, harness = os.access, tune.run_harness

@@ -167,8 +167,9 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
          behind: Mapping[str, int] | None = None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
-    first, and where time is limited the kernels of known sizes, of these those with the most operations; so many
-    candidates of each are measured that the time is enough for all kernels. keep: whether the lock is written; behind:
+    first, and where time is limited the kernels of known sizes, of these those with the most operations, but last of
+    all those that would take most of the time; so many candidates of each are measured that it is enough for all
+    kernels. keep: whether the lock is written; behind:
     what else is to be measured then, for those who wait."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
@@ -212,13 +213,6 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
         if keep and result.timed:
             _keep(result, known, tools, lock)
     return result
-
-
-def held(kernels: Sequence[ContractionKernel], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
-    """How many keys the kernels have, and how many of these have an entry that applies."""
-    found = {kernel_key(kernel, isa, target.name): (kernel, isa)
-             for kernel in kernels for isa in made_for(kernel, target)}
-    return len(found), sum(_applies(known.get(key), *of) is not None for key, of in found.items())
 
 
 def _changed(result: Result, todo: Sequence[Case]) -> list[Case]:

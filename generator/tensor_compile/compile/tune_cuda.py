@@ -145,13 +145,6 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
     return list(made.values())
 
 
-def held(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry]) -> tuple[int, int]:
-    """As tune.held."""
-    keys = {key_of(kernel, target): kernel for kernel in found}
-    return len(keys), sum(key in known and named(kernel, target, known[key].candidate) is not None
-                          for key, kernel in keys.items())
-
-
 def templates_digest() -> str:
     return cuda_image.headers_digest()[:8]
 

@@ -115,9 +115,9 @@ def search(options: Options, request: Request, clock: Clock, tell: Say) -> Resul
     try:
         return begun.run()
     except Stopped as end:
-        raise Stopped(end.result, begun.kept()) from None
+        raise Stopped(end.result, begun.kept(end.result)) from None
     except KeyboardInterrupt:
-        raise Stopped(begun.result, begun.kept()) from None
+        raise Stopped(begun.result, begun.kept(begun.result)) from None
 
 
 @dataclass(slots=True)
@@ -167,19 +167,20 @@ class _Search:
             result.decisions = self.decisions_left(self.last)
         return result
 
-    def kept(self) -> str:
-        """What an interruption leaves behind."""
+    def kept(self, result: Result) -> str:
+        """What an interruption leaves behind, in the words of a search that ends. result: of kernels."""
         lock, of = self.options.lock_path, self.last
         if not self.request.keep:
             return "nothing was written"
         if of is None:
             return "nothing was measured yet; run it again"
         known = locks.read(lock)
-        total, held = tune_cuda.held(tune_cuda.kernels(of.plan, schedule_cuda.units(of.target)), of.target, known) \
-            if of.target.apart else tune.held(tune.contractions(of.plan), of.target, known)
-        return f"{held} of {total} kernel{'' if total == 1 else 's'} {'is' if held == 1 else 'are'} in " \
-               f"{os.path.relpath(lock)}; run it again to go on" if known else \
-               f"there is no {os.path.relpath(lock)} yet; run it again"
+        if not known:
+            return f"there is no {os.path.relpath(lock)} yet; run it again"
+        left = replace(result, decisions=self.decisions_left(of)).rest if result.timed else ""
+        return f"{number_of(len(result.timed), 'kernel') if result.timed else 'no kernel'} measured" \
+               f"{f' (left for the next run: {left})' if left else ''}; {os.path.relpath(lock)} has what was measured" \
+               "; run it again to go on"
 
     def short(self, kind: Kind, part: float, again: bool) -> bool:
         """Whether decisions would not come to their end in that part of what is left of the time."""
