@@ -35,7 +35,8 @@ from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
 from .loops.fuse import fuse
 from .loops.fused import Fused
-from .loops.loop_ir import Computation, Element, FunctionPlan, ModelPlan, Program, Variant
+from .loops.loop_ir import Computation
+from .loops.program_ir import Element, FunctionPlan, ModelPlan, Program, Variant
 from .loops.scalar_ir import Buffer
 from .loops.order_costs import Costs
 from .loops.lower import LoweredFunction, lower

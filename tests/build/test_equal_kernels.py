@@ -9,7 +9,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile import cpu_target
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.kernels import emit_kernel
-from tensor_compile.loops.loop_ir import leaves
+from tensor_compile.loops.program_ir import leaves
 
 LAYERS = 3
 WEIGHTS = "".join(f'weight "layer.{i}.w" : f32[32,32] file=0 loc("m.c":3)\n' for i in range(LAYERS))

@@ -12,7 +12,8 @@ from tensor_compile.emit.contraction import candidates
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.shared import Shared, shared
-from tensor_compile.loops.loop_ir import Kernel, ModelPlan
+from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.loops.program_ir import ModelPlan
 from tensor_compile.loops.parse import parse_unit
 
 TARGET = targets.load(targets.find("x86_64")).with_isas(("avx2",))

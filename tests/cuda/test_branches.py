@@ -15,7 +15,7 @@ from typing import Callable
 import emulation
 from emulation import HERE, ROOT
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.loops.loop_ir import Aside, Program, Step
+from tensor_compile.loops.program_ir import Aside, Program, Step
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
 from tensor_compile.loops.verify_loops import LoopError, verify

@@ -8,7 +8,8 @@ from cases import dim, heads, matmul, siblings
 from tap import done, equal
 from tensor_compile.emit.streams import streams
 from tensor_compile.loops.kernel_interface import changed
-from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel, Phase, Step, Store, Tiles
+from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel, Phase, Store
+from tensor_compile.loops.program_ir import Step, Tiles
 from tensor_compile.loops.scalar_ir import Buffer, Const, Load
 from tensor_compile.loops.tile_panels import panels, tiled
 from tensor_compile.symbolic import IntLike, sym, Sym, wrap

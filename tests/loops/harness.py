@@ -17,7 +17,7 @@ from tensor_compile.compile import costs
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, tile_regions, verify_loops
-from tensor_compile.loops.loop_ir import Step
+from tensor_compile.loops.program_ir import Step
 
 TARGET = targets.load(targets.find("x86_64"))
 TINY = replace(TARGET, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles

@@ -4,7 +4,7 @@ import random
 
 from tap import done, note, ok
 from tensor_compile.loops.arena import Block, most_alive, offsets, place, rounded
-from tensor_compile.loops.loop_ir import Arena
+from tensor_compile.loops.program_ir import Arena
 from tensor_compile.symbolic import Expr, Sym, const, sym
 
 N, M = Sym("n", 1, 512, 1, is_dim=True), Sym("m", 8, 64, 8, is_dim=True)

@@ -10,7 +10,8 @@ from tensor_compile import target as targets
 from tensor_compile.graph.errors import ParseError
 from tensor_compile.graph.inline import inline
 from tensor_compile.loops import attention, fuse, layout, lower, verify_loops
-from tensor_compile.loops.loop_ir import AttentionKernel, leaves
+from tensor_compile.loops.loop_ir import AttentionKernel
+from tensor_compile.loops.program_ir import leaves
 from tensor_compile.loops.narrow import narrow
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit

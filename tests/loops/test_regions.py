@@ -4,7 +4,8 @@ import re
 
 from harness import compare, module_of
 from tap import done, equal, ok
-from tensor_compile.loops.loop_ir import Branch, ContractionKernel, Loop, leaves, regions
+from tensor_compile.loops.loop_ir import ContractionKernel
+from tensor_compile.loops.program_ir import Branch, Loop, leaves, regions
 from tensor_compile.loops.traffic import traffic
 
 LOC = 'loc("m.c":1)'

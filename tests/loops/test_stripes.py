@@ -5,7 +5,7 @@ from harness import compare_ways, module_of, moved_in_calls
 from tap import done, equal, note, ok, raises
 from tensor_compile.emit.work import kernel_work
 from tensor_compile.graph.errors import ParseError
-from tensor_compile.loops.loop_ir import Tiles, regions
+from tensor_compile.loops.program_ir import Tiles, regions
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
 from tensor_compile.loops.scalar_ir import Load, Reduction

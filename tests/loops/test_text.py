@@ -5,7 +5,8 @@ from dataclasses import replace
 from harness import module_of, program_of
 from tap import done, equal
 from tensor_compile.graph.widen import widen
-from tensor_compile.loops.loop_ir import Apart, ContractionKernel
+from tensor_compile.loops.loop_ir import ContractionKernel
+from tensor_compile.loops.program_ir import Apart
 from tensor_compile.loops.printer import print_kernel
 
 LOC = 'loc("m.c":1)'

@@ -7,7 +7,7 @@ from tensor_compile.graph.errors import ParseError
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
 from tensor_compile.loops import fuse, layout, lower, tile_regions
-from tensor_compile.loops.loop_ir import Tiles, regions
+from tensor_compile.loops.program_ir import Tiles, regions
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
 from tensor_compile.loops.verify_loops import LoopError, verify

@@ -21,7 +21,8 @@ from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.emit.kernels import emit_kernel
 from tensor_compile.graph.table import PRIMITIVES
 from tensor_compile.instruction_sets import instruction_set
-from tensor_compile.loops.loop_ir import Arena, LoopNestKernel, Program, Phase, Step
+from tensor_compile.loops.loop_ir import LoopNestKernel, Phase
+from tensor_compile.loops.program_ir import Arena, Program, Step
 from tensor_compile.loops.scalar_ir import Apply, Buffer
 from tensor_compile.loops.scalars import is_function, walk
 from tensor_compile.symbolic import Expr, Sym, wrap

@@ -10,7 +10,7 @@ from comparison import Expected
 from runner import words_of
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.assemble import Made
-from tensor_compile.loops.loop_ir import FunctionPlan
+from tensor_compile.loops.program_ir import FunctionPlan
 
 SHAPES = 30  # of a function, at least, where its dims have as many
 

@@ -28,7 +28,7 @@ from tap import done, ok, skip
 from tensor_compile.compile import check_model, host_programs
 from tensor_compile.compile.cache import Cache
 from tensor_compile.graph.text import print_module
-from tensor_compile.loops.loop_ir import Tiles, regions
+from tensor_compile.loops.program_ir import Tiles, regions
 
 HERE = Path(__file__).resolve().parent
 

@@ -12,7 +12,8 @@ from itertools import count, product
 from tensor_compile.graph.dtypes import DTYPES
 from tensor_compile.loops import plan as planning
 from tensor_compile.loops.arena import offsets
-from tensor_compile.loops.loop_ir import Branch, CheckKernel, ContractionKernel, Loop, LoopNestKernel, RowSort, Tiles
+from tensor_compile.loops.loop_ir import CheckKernel, ContractionKernel, LoopNestKernel, RowSort
+from tensor_compile.loops.program_ir import Branch, Loop, Tiles
 from tensor_compile.loops.scalar_ir import Acc, Apply, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
 from tensor_compile.loops.scalars import extent
 from tensor_compile.symbolic import Sym

@@ -17,7 +17,8 @@ from tensor_compile.compile.numbers import number_of
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
 from tensor_compile.emit.memory import memory
-from tensor_compile.loops.loop_ir import CheckKernel, Tiles, regions
+from tensor_compile.loops.loop_ir import CheckKernel
+from tensor_compile.loops.program_ir import Tiles, regions
 
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}

@@ -17,8 +17,8 @@ from tensor_compile.emit.header import emit_header
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.weights import embedding, weights_header, weights_symbol
 from tensor_compile.graph.ir import DimDecl, Guard
-from tensor_compile.loops.loop_ir import Arena, CheckKernel, FunctionPlan, ModelPlan, LoopNestKernel, Program, Slot, \
-    Phase, Step, Store, Variant
+from tensor_compile.loops.loop_ir import CheckKernel, LoopNestKernel, Phase, Store
+from tensor_compile.loops.program_ir import Arena, FunctionPlan, ModelPlan, Program, Slot, Step, Variant
 from tensor_compile.loops.scalar_ir import Buffer, Const
 from tensor_compile.symbolic import Sym, const, sym
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ..compile.options import Options
     from ..compile.progress import Progress
     from ..compile.tune import Result
-    from ..loops.loop_ir import ModelPlan
+    from ..loops.program_ir import ModelPlan
     from ..target import Target
 
 

@@ -15,7 +15,7 @@ from ..emit.weights import weights_header, weights_place, weights_section
 from ..errors import OptionError, UserError, closest
 from ..graph.bake import Evaluate
 from ..instruction_sets import baseline
-from ..loops.loop_ir import ModelPlan
+from ..loops.program_ir import ModelPlan
 from ..pipeline import ChooseForm
 from ..records import dataclass
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, runtime_stack, \

@@ -7,7 +7,8 @@ from typing import Callable, Iterator, Protocol
 
 from ..emit.driver import Code
 from ..emit.kernels import KernelSource, library
-from ..loops.loop_ir import Kernel, ModelPlan
+from ..loops.loop_ir import Kernel
+from ..loops.program_ir import ModelPlan
 from .cache import Cache
 from .lock import Tuning
 from .lock_cuda import ShapeTuning

@@ -8,7 +8,8 @@ from typing import Mapping, TYPE_CHECKING
 from ..emit.cwriter import largest
 from ..emit.memory import buffer_bytes, memory, round64
 from ..loops.accesses import written
-from ..loops.loop_ir import Kernel, leaves, Program
+from ..loops.loop_ir import Kernel
+from ..loops.program_ir import leaves, Program
 from ..loops.plan import Lives
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass

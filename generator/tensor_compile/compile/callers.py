@@ -7,7 +7,7 @@ from typing import Iterator, Sequence
 
 from ..errors import UserError
 from ..graph.text import print_module
-from ..loops.loop_ir import FunctionPlan
+from ..loops.program_ir import FunctionPlan
 from ..quantize.states import State
 from . import assemble, check_model, files, host_programs, model_program, processor, tensor_files
 from .assemble import Planned

@@ -18,7 +18,7 @@ from ..graph.ir import Function, Loc, Module, Node, Value
 from ..graph.table import PRIMITIVES, is_elementwise
 from ..graph.text import print_module
 from ..graph.verify import callees_of
-from ..loops.loop_ir import FunctionPlan, Variant
+from ..loops.program_ir import FunctionPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..records import dataclass

@@ -7,7 +7,8 @@ from typing import Iterator, Mapping, Sequence
 
 from ..emit.work import in_integers, kernel_work
 from ..instruction_sets import instruction_set
-from ..loops.loop_ir import Branch, Element, FunctionPlan, Kernel, Region, Step, Tiles, Variant, bodies
+from ..loops.loop_ir import Kernel
+from ..loops.program_ir import bodies, Branch, Element, FunctionPlan, Region, Step, Tiles, Variant
 from ..loops.scalars import extent
 from ..loops.tile_axes import Axis
 from ..loops.traffic import Traffic, traffic

@@ -13,7 +13,8 @@ from ..emit.contraction.schedules import isas_of
 from ..emit.shared import Shared, shared
 from ..errors import UserError
 from ..instruction_sets import instruction_set
-from ..loops.loop_ir import Kernel, ModelPlan
+from ..loops.loop_ir import Kernel
+from ..loops.program_ir import ModelPlan
 from ..records import dataclass
 from . import compiled_for, objects, toolchain
 from .backends import Sources

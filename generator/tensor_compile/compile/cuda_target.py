@@ -17,7 +17,7 @@ from ..emit.kernels import KernelSource
 from ..emit.weights import embedding
 from ..errors import UserError
 from ..loops import schedule_cuda
-from ..loops.loop_ir import ModelPlan
+from ..loops.program_ir import ModelPlan
 from ..records import dataclass
 from . import cuda_image, files, objects, toolchain
 from .backends import Sources

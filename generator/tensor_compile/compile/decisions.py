@@ -13,7 +13,8 @@ from ..emit.contraction.access import Access
 from ..emit.contraction.key import order_key, split_key
 from ..emit.contraction.team_bands import team_bands
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, leaves, ModelPlan, regions, Tiles
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ..loops.program_ir import leaves, ModelPlan, regions, Tiles
 from ..loops.orders import choice_name, Offer
 from ..records import dataclass
 from ..target import Target

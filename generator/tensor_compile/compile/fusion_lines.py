@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from ..loops.accesses import written
-from ..loops.loop_ir import Program, Region, Step, Tiles, leaves, regions
+from ..loops.program_ir import Program, Region, Step, Tiles, leaves, regions
 
 
 def fused(program: Program) -> list[str]:

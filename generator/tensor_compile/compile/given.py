@@ -7,7 +7,7 @@ from typing import Collection, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.ir import Guard
-from ..loops.loop_ir import FunctionPlan
+from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Expr, Sym

@@ -40,7 +40,8 @@ from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..graph.ir import Function
 from ..loops import variant_form
-from ..loops.loop_ir import Computation, Contraction, ContractionKernel, Element, ModelPlan
+from ..loops.loop_ir import Computation, Contraction, ContractionKernel
+from ..loops.program_ir import Element, ModelPlan
 from ..loops.orders import Choice, choice_name, Group, Offer
 from ..loops.scalar_ir import Buffer
 from ..loops.variant_form import VariantForm

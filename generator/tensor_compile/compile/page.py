@@ -11,7 +11,8 @@ from typing import Mapping
 
 from ..emit.memory import memory, round64
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Step, Variant, leaves
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from ..loops.program_ir import FunctionPlan, Step, Variant, leaves
 from . import budget, costs, fusion_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..errors import OptionError, UserError
-from ..loops.loop_ir import FunctionPlan, Variant
+from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
 from . import assemble, check_model, costs, files, model_program, processor, run_model

@@ -17,7 +17,7 @@ from ..importer import output
 from ..importer.mapped import Mapped, load
 from ..importer.output import check_untouched
 from ..importer.program import LAYERS
-from ..loops.loop_ir import FunctionPlan
+from ..loops.program_ir import FunctionPlan
 from ..quantize import layers, observe, source, states, weights
 from ..quantize.layers import Found, Layer
 from ..quantize.observe import Range

@@ -9,8 +9,8 @@ from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
 from ..loops.library_products import LibraryAlgorithm, shown
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import Branch, ContractionKernel, FunctionPlan, GroupedContractionKernel, Kernel, Program, \
-    Region, Step, Tiles, Variant
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from ..loops.program_ir import Branch, FunctionPlan, Program, Region, Step, Tiles, Variant
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target

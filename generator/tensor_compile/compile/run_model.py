@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Mapping
 
 from ..errors import OptionError, UserError
-from ..loops.loop_ir import FunctionPlan
+from ..loops.program_ir import FunctionPlan
 from ..records import dataclass
 from . import assemble, check_model, files, given, model_program, processor, tensor_files
 from .assemble import Made

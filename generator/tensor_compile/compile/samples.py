@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import UserError
-from ..loops.loop_ir import FunctionPlan
+from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Sym

@@ -9,12 +9,8 @@ from typing import Iterator, Mapping
 
 from ..emit.memory import memory
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import (
-    ExternKernel,
-    FunctionPlan,
-    Kernel,
-    Variant,
-)
+from ..loops.loop_ir import ExternKernel, Kernel
+from ..loops.program_ir import FunctionPlan, Variant
 from ..symbolic import Sym
 from . import budget, costs, fusion_lines
 from .assemble import Made, entry_symbols

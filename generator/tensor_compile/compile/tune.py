@@ -24,7 +24,8 @@ from ..emit.contraction.key import kernel_key
 from ..emit.contraction.schedules import made_for
 from ..errors import Interrupted, UserError
 from ..loops.contraction_schedule import Schedule, parse
-from ..loops.loop_ir import ContractionKernel, ModelPlan, GroupedContractionKernel, LoopNestKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel
+from ..loops.program_ir import ModelPlan
 from ..loops.scalars import last
 from ..records import dataclass
 from ..symbolic import Sym, sym

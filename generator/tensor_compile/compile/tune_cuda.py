@@ -20,7 +20,8 @@ from ..graph.dtypes import DTYPES
 from ..loops import schedule_cuda
 from ..loops.library_products import FUNCTIONS, LibraryAlgorithm, LibraryProduct, library_product, \
     shown
-from ..loops.loop_ir import AttentionKernel, LoopNestKernel, ModelPlan
+from ..loops.loop_ir import AttentionKernel, LoopNestKernel
+from ..loops.program_ir import ModelPlan
 from ..loops.schedule_cuda import Shape, shape_name, Units
 from ..loops.schedule_half import MULTIPROCESSORS
 from ..loops.scalar_ir import Buffer

@@ -18,7 +18,7 @@ from typing import Callable, Hashable, Iterable, Mapping, Sequence
 
 from ..emit.identity import identity
 from ..loops.accesses import read, written
-from ..loops.loop_ir import FunctionPlan, Program, Step, Variant
+from ..loops.program_ir import FunctionPlan, Program, Step, Variant
 from ..records import dataclass
 from ..target import Target
 from . import assemble, lock as locks

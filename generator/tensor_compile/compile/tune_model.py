@@ -14,7 +14,8 @@ from ..errors import UsageError
 from ..instruction_sets import instruction_set
 from ..loops import schedule_cuda
 from ..loops.accesses import written
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, ModelPlan, Step
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ..loops.program_ir import ModelPlan, Step
 from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target

@@ -18,7 +18,8 @@ from ..emit.contraction.key import variant_key
 from ..emit.work import program_work
 from ..errors import UserError
 from ..graph.ir import Function
-from ..loops.loop_ir import ExternKernel, FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
+from ..loops.loop_ir import ExternKernel
+from ..loops.program_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
 from ..loops.variant_form import VariantForm, parse
 from ..records import dataclass
 from ..target import Target

@@ -16,7 +16,7 @@ from typing import Mapping
 from ..emit.cuda.shapes import is_tuned, product_of
 from ..errors import UserError
 from ..loops import schedule_cuda
-from ..loops.loop_ir import FunctionPlan, ModelPlan, Variant
+from ..loops.program_ir import FunctionPlan, ModelPlan, Variant
 from ..records import dataclass
 from ..target import Target
 from . import assemble, lock as locks

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Iterable, Iterator, Mapping
 
 from ..instruction_sets import INSTRUCTION_SETS, InstructionSet
-from ..loops.loop_ir import ModelPlan
+from ..loops.program_ir import ModelPlan
 from .cwriter import identifier
 from .weights import weights_symbol
 

@@ -10,7 +10,8 @@ from typing import Mapping, Protocol
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import Kernel, ModelPlan, Variant
+from ..loops.loop_ir import Kernel
+from ..loops.program_ir import ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr, Sym, wrap
 from ..target import Target

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import ModelPlan, Variant
+from ..loops.program_ir import ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..target import Target
 from .cwriter import comment, largest, macro

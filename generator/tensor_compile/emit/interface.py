@@ -6,7 +6,7 @@ from typing import Iterable
 
 from ..errors import UserError
 from ..graph.ir import DimDecl, Guard
-from ..loops.loop_ir import FunctionPlan, ModelPlan
+from ..loops.program_ir import FunctionPlan, ModelPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from .cwriter import identifier, macro

@@ -10,7 +10,8 @@ from __future__ import annotations
 from dataclasses import field
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import CheckKernel, Element, leaves, Program, Slot, Step, Tiles
+from ..loops.loop_ir import CheckKernel
+from ..loops.program_ir import Element, leaves, Program, Slot, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Expr

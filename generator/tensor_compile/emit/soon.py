@@ -13,7 +13,8 @@ from typing import Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, Element, GroupedContractionKernel, Kernel, numbered, Step
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from ..loops.program_ir import Element, numbered, Step
 from ..loops.scalars import domain_size
 from ..records import dataclass
 from ..target import Target

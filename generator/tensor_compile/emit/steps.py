@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, Kernel, leaves, \
-    Loop, LoopNestKernel, numbered, Program, regions, Step, Tiles
+from ..loops.loop_ir import CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
+from ..loops.program_ir import Branch, Element, leaves, Loop, numbered, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import domain_size, extent
 from ..loops.tile_axes import Window

@@ -11,7 +11,8 @@ from __future__ import annotations
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import ContractionKernel, Element, GroupedContractionKernel, Kernel, LoopNestKernel, Step, Tiles
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
+from ..loops.program_ir import Element, Step, Tiles
 from ..loops.scalar_ir import Buffer, Load
 from ..loops.scalars import domain_size, extent, loads
 from ..records import dataclass

@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import struct
 
-from ..loops.loop_ir import ModelPlan
+from ..loops.program_ir import ModelPlan
 from ..loops.scalar_ir import Buffer
 from .cwriter import identifier
 

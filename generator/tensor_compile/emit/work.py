@@ -9,8 +9,9 @@ from typing import Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.column_pairs import multiplied
-from ..loops.loop_ir import Branch, CheckKernel, ContractionKernel, Element, ExternKernel, GroupedContractionKernel, \
-    Kernel, LoopNestKernel, PreparedKernel, Program, RowSort, Step, Tiles
+from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
+    LoopNestKernel, PreparedKernel, RowSort
+from ..loops.program_ir import Branch, Element, Program, Step, Tiles
 from ..loops.scalar_ir import Apply, Reduction, Scalar
 from ..loops.scalars import extent, walk
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any, Callable, Iterable, Iterator
 
 from ..records import dataclass
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, \
-    Kernel, leaves, Loop, LoopNestKernel, regions, RowSort, Step, Store, Tiles
+from .loop_ir import CheckKernel, Computation, Contraction, ExternKernel, Kernel, LoopNestKernel, RowSort, Store
+from .program_ir import Branch, Element, leaves, Loop, regions, Step, Tiles
 from .disjoint import apart
 from .scalars import loads
 

@@ -14,7 +14,7 @@ from typing import Any, Callable, Iterable, Mapping, Sequence
 
 from ..records import dataclass
 from ..symbolic import Expr, Sym
-from .loop_ir import Arena, Slot
+from .program_ir import Arena, Slot
 
 ALIGN = 64
 UNBOUNDED = 4096  # stands for the upper end of a dim that has none

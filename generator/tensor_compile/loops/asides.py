@@ -16,8 +16,8 @@ from ..graph.dtypes import DTYPES
 from ..target import Target
 from . import schedule_cuda
 from .accesses import conflicts, Touch, touch_of
-from .loop_ir import Aside, AttentionKernel, CheckKernel, ContractionKernel, Element, GroupedContractionKernel, \
-    Kernel, PreparedKernel, Step
+from .loop_ir import AttentionKernel, CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, PreparedKernel
+from .program_ir import Aside, Element, Step
 from .scalars import domain_size
 from .schedule_half import MULTIPROCESSORS
 

@@ -12,7 +12,8 @@ from ..symbolic import Expr, Sym, divisor_of, sym
 from .accesses import read, written
 from .fused import Fused
 from .kernel_interface import attention
-from .loop_ir import AttentionKernel, ContractionKernel, each_list, LoopNestKernel
+from .loop_ir import AttentionKernel, ContractionKernel, LoopNestKernel
+from .program_ir import each_list
 from .scalar_ir import Buffer, Load, Scalar
 from .masks import false_from, has_zeros, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, loads, walk

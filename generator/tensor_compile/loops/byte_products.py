@@ -22,7 +22,8 @@ from ..records import dataclass
 from ..symbolic import ZERO, Expr, Sym, wrap
 from .constant_facts import ConstantFacts
 from .fused import Fused
-from .loop_ir import Kernel, LoopNestKernel, mapped, RowReduce, Store
+from .loop_ir import Kernel, LoopNestKernel, RowReduce, Store
+from .program_ir import mapped
 from .scalar_ir import Acc, Apply, Buffer, Load, Local, Reduction, Scalar, unused
 from .scalars import domain_size, extent, loads, Rewriter, walk
 

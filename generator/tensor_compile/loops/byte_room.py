@@ -15,7 +15,8 @@ from ..target import Target
 from . import arena
 from .byte_products import ByteProductKernel, find, Form
 from .fused import Fused
-from .loop_ir import Kernel, mapped, Step
+from .loop_ir import Kernel
+from .program_ir import mapped, Step
 from .plan import blocks, Lives
 
 SHARE = 20      # parts of the tensors' bytes, one of which scratch may add

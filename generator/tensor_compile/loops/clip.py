@@ -21,7 +21,8 @@ from typing import Callable, Mapping, TypeVar
 from ..records import dataclass
 from ..symbolic import Expr, Sym, sym, wrap
 from .kernel_interface import Buffers, changed, loop_nest
-from .loop_ir import ContractionKernel, Element, LoopNestKernel, Phase, Store
+from .loop_ir import ContractionKernel, LoopNestKernel, Phase, Store
+from .program_ir import Element
 from .scalar_ir import Acc, Apply, Buffer, Const, Load, Reduction, Scalar
 from .masks import conjuncts, holds_where, is_lowest, softmax_columns
 from .scalars import Rewriter, extent, last as last_value, rewritten, walk

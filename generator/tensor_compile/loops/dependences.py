@@ -9,7 +9,8 @@ from ..records import dataclass
 from ..symbolic import Expr
 from .accesses import touched
 from .disjoint import apart
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
+from .loop_ir import CheckKernel, Computation, Contraction, ExternKernel
+from .program_ir import Branch, Element, Loop
 from .scalar_ir import Buffer, Load
 from .scalars import loads
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .loop_ir import CheckKernel, Computation, Contraction, each_list, Element, Loop
+from .loop_ir import CheckKernel, Computation, Contraction
+from .program_ir import each_list, Element, Loop
 from .scalar_ir import Buffer
 from .scalars import empty
 

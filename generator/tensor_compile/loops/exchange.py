@@ -6,7 +6,8 @@ from collections import Counter
 from typing import Mapping
 
 from .accesses import touched
-from .loop_ir import Element, Kernel, Loop, LoopNestKernel
+from .loop_ir import Kernel, LoopNestKernel
+from .program_ir import Element, Loop
 from .scalar_ir import Buffer, Load
 from .scalars import domain_size
 from .uses import reading_items

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from ..symbolic import Expr
 from .accesses import touched
-from .loop_ir import CheckKernel, Computation, Contraction, Element
+from .loop_ir import CheckKernel, Computation, Contraction
+from .program_ir import Element
 from .scalar_ir import Buffer
 from .disjoint import apart
 from .scalars import loads

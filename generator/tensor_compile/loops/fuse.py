@@ -21,7 +21,8 @@ from .fused import Fused
 from .grouped_contractions import group_contractions
 from .groups import Group, Grouped, Notes, ordered
 from .joining import join, SaysApart
-from .loop_ir import Apart, Branch, Computation, Element, Loop
+from .loop_ir import Computation
+from .program_ir import Apart, Branch, Element, Loop
 from .lower import LoweredFunction
 from .repeat import repeat
 from .scalar_ir import Buffer, Load

@@ -6,7 +6,7 @@ from dataclasses import field
 
 from ..records import dataclass
 from ..symbolic import Sym
-from .loop_ir import Apart, Element
+from .program_ir import Apart, Element
 from .scalar_ir import Buffer
 
 

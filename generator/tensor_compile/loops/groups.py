@@ -9,7 +9,8 @@ from typing import Any
 from ..records import dataclass
 from ..symbolic import Expr, Sym
 from .dependences import Dependences
-from .loop_ir import Contraction, Element
+from .loop_ir import Contraction
+from .program_ir import Element
 from .scalar_ir import Load, Scalar
 from .scalars import Others, loads
 

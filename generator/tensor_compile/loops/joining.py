@@ -30,7 +30,8 @@ from .disjoint import apart
 from .equations import fill, in_range, solve
 from .groups import Group, Grouped, Member, Notes, Refused, Tried, absorb, depend
 from .grouped_contractions import alike
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, Element, ExternKernel, Loop
+from .loop_ir import CheckKernel, Computation, Contraction, ExternKernel
+from .program_ir import Branch, Element, Loop
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
 from .scalars import domain_size, extent, has_lanes, linear, loads, point_number, rebound, reshaped, substitute, walk
 

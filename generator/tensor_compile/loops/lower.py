@@ -22,7 +22,7 @@ from ..target import Target
 from .bodies import Opened, open_function
 from .empty import without_empty
 from .faults import stored_early
-from .loop_ir import Element
+from .program_ir import Element
 from .lower_contractions import CONTRACTIONS
 from .lower_indexing import INDEXING
 from .lower_items import Items

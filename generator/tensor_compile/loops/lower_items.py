@@ -14,7 +14,8 @@ from ..graph.ir import Function, Loc, Node, Value
 from ..graph.table import lowering_of
 from ..symbolic import ZERO, Expr, Sym, sym, wrap
 from .bodies import LoweringError, Opened
-from .loop_ir import CheckKernel, Computation, Element
+from .loop_ir import CheckKernel, Computation
+from .program_ir import Element
 from .lower_reading import Memory, Reader
 from .placement import Placement, Placements, Refusal, temp, trace
 from .predicates import Index

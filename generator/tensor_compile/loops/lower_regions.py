@@ -12,7 +12,7 @@ from typing import Callable
 
 from ..graph.ir import Node, Value
 from .bodies import Body
-from .loop_ir import Branch, Element, Loop
+from .program_ir import Branch, Element, Loop
 from .lower_items import Items, label
 from .placement import RegionPlaces
 from .scalar_ir import Load, row_major

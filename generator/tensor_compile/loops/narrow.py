@@ -17,8 +17,9 @@ from ..records import dataclass
 from .accesses import written
 from .fused import Fused
 from .kernel_interface import changed, grouped
-from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, leaves, Loop, \
-    LoopNestKernel, mapped, regions, RowReduce, RowSort, Store
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, RowReduce, \
+    RowSort, Store
+from .program_ir import leaves, Loop, mapped, regions
 from .scalar_ir import Apply, Buffer, Const, InBounds, Load, Scalar
 from .scalars import Rewriter
 

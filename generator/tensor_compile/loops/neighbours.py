@@ -8,7 +8,7 @@ from typing import Any
 from ..target import Target
 from . import schedule_cuda
 from .fused import Fused
-from .loop_ir import each_list
+from .program_ir import each_list
 from .uses import Uses
 
 

@@ -16,9 +16,9 @@ from ..symbolic import Sym
 from . import contraction_schedule
 from .contraction_schedule import Schedule
 from .byte_products import ByteProductKernel
-from .loop_ir import Apart, Aside, AttentionKernel, Branch, CheckKernel, Computation, Contraction, \
-    ContractionKernel, Element, ExternKernel, GroupedContractionKernel, Loop, LoopNestKernel, Phase, PreparedKernel, \
-    RowReduce, RowSort, Slot, Step, Store, Tiles
+from .loop_ir import AttentionKernel, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
+    GroupedContractionKernel, LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort, Store
+from .program_ir import Apart, Aside, Branch, Element, Loop, Slot, Step, Tiles
 from .products import F32, Product
 from .scalar_ir import Acc, Buffer, Load, Scalar
 from .parse_line import Declarations, ItemLine, Scope

@@ -9,7 +9,8 @@ from ..graph.dtypes import DTYPES
 from ..tokens import Line, quote
 from ..symbolic import Expr, Sym
 from .fused import Fused
-from .loop_ir import Apart, Arena, Aside, Element, Program, RowSort, Store
+from .loop_ir import RowSort, Store
+from .program_ir import Apart, Arena, Aside, Element, Program
 from .scalar_ir import Acc, Apply, Buffer, Const, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, \
     Sorted
 from .lower import LoweredFunction

@@ -24,8 +24,8 @@ from .asides import asides
 from .byte_products import ByteProductKernel, overwrites
 from .fused import Fused
 from .library_products import workspace
-from .loop_ir import Arena, Aside, Branch, CheckKernel, ContractionKernel, Element, Kernel, leaves, Loop, \
-    LoopNestKernel, mapped, Program, Region, regions, Step, Store, Tiles
+from .loop_ir import CheckKernel, ContractionKernel, Kernel, LoopNestKernel, Store
+from .program_ir import Arena, Aside, Branch, Element, leaves, Loop, mapped, Program, Region, regions, Step, Tiles
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import loads, walk
 

@@ -12,9 +12,9 @@ from ..tokens import quote
 from ..symbolic import Atom, Expr, FloorDiv, Sym
 from .fused import Fused
 from .byte_products import ByteProductKernel
-from .loop_ir import AttentionKernel, Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, \
-    ExternKernel, GroupedContractionKernel, Kernel, leaves, Loop, LoopNestKernel, PreparedKernel, Program, regions, \
-    RowReduce, RowSort, Step, Store, Tiles
+from .loop_ir import AttentionKernel, CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, \
+    GroupedContractionKernel, Kernel, LoopNestKernel, PreparedKernel, RowReduce, RowSort, Store
+from .program_ir import Branch, Element, leaves, Loop, Program, regions, Step, Tiles
 from .products import F32
 from .scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .lower import LoweredFunction

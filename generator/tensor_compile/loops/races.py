@@ -12,8 +12,9 @@ from typing import Callable, Iterable, Iterator
 
 from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym
 from .accesses import BarrierWalk, Touch, conflicts
-from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, Kernel, LoopNestKernel, PreparedKernel, Program, Region, Step, Store
+from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, GroupedContractionKernel, \
+    Kernel, LoopNestKernel, PreparedKernel, Store
+from .program_ir import Element, Program, Region, Step
 from .scalar_ir import Buffer, Load
 from .disjoint import apart, one_to_one
 from .scalars import empty, extent, guarded_loads, lasts, loads

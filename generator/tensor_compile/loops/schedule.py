@@ -17,8 +17,8 @@ from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
 from .fused import Fused
 from .kernel_interface import contraction, grouped, loop_nest
-from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, mapped, \
-    Phase, Store
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, Phase, Store
+from .program_ir import mapped
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, rewritten, unlinear, walk
 

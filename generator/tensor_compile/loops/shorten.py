@@ -12,8 +12,8 @@ from typing import Iterator
 from ..graph.dtypes import DTYPES
 from .accesses import touched
 from .fused import Fused
-from .loop_ir import AttentionKernel, ContractionKernel, Element, GroupedContractionKernel, leaves, LoopNestKernel, \
-    RowSort, Store
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel, LoopNestKernel, RowSort, Store
+from .program_ir import Element, leaves
 from .narrow import carried, Stored, with_stored
 from .repeat import CHEAP_TO_REPEAT
 from .scalar_ir import Apply, Const, Load, Scalar

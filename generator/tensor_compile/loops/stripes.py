@@ -18,7 +18,8 @@ from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .accesses import read, written
 from .fused import Fused
 from .kernel_interface import changed
-from .loop_ir import Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
+from .loop_ir import ContractionKernel, LoopNestKernel, Store
+from .program_ir import Branch, each_list, Element, Loop, Tiles
 from .plan import bytes_of
 from .races import between_tiles
 from .scalar_ir import Buffer, Load, Scalar

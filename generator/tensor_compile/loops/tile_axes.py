@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a tile region (loop_ir.Tiles) is cut: the axes of its tiles, and the rows that neighbouring tiles share."""
+"""How a tile region (program_ir.Tiles) is cut: the axes of its tiles, and the rows that neighbouring tiles share."""
 from __future__ import annotations
 
 from math import gcd

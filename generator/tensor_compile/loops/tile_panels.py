@@ -14,7 +14,8 @@ from typing import Callable
 from ..records import dataclass
 from ..symbolic import Expr, Sym, ZERO, sym, wrap
 from .kernel_interface import changed
-from .loop_ir import ContractionKernel, LoopNestKernel, Store, Tiles
+from .loop_ir import ContractionKernel, LoopNestKernel, Store
+from .program_ir import Tiles
 from .scalar_ir import Buffer, Load
 from .scalars import Rewriter, domain_size, extent, rewritten
 from .tile_axes import Axis

@@ -24,7 +24,8 @@ from .accesses import read, written
 from .clip import clip
 from .fused import Fused
 from .kernel_interface import changed
-from .loop_ir import Branch, ContractionKernel, each_list, Element, Loop, LoopNestKernel, Store, Tiles
+from .loop_ir import ContractionKernel, LoopNestKernel, Store
+from .program_ir import Branch, each_list, Element, Loop, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar, unused
 from .plan import bytes_of, in_place
 from .races import between_tiles

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 
 from .accesses import read, written
-from .loop_ir import Branch, Element, Kernel, leaves, Loop, regions
+from .loop_ir import Kernel
+from .program_ir import Branch, Element, leaves, Loop, regions
 from .scalar_ir import Buffer
 
 

@@ -16,8 +16,9 @@ from ..symbolic import Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
 from .column_pairs import half_of
 from .fused import Fused
-from .loop_ir import Branch, CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, leaves, Loop, LoopNestKernel, Phase, PreparedKernel, Program, RowSort, Step, Store, Tiles
+from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, GroupedContractionKernel, \
+    LoopNestKernel, Phase, PreparedKernel, RowSort, Store
+from .program_ir import Branch, Element, leaves, Loop, Program, Step, Tiles
 from .products import F32
 from .scalar_ir import Buffer, Scalar
 from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space

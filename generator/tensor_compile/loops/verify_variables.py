@@ -11,8 +11,9 @@ from collections import Counter
 from typing import Iterable
 
 from ..symbolic import Expr, Sym
-from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, Element, ExternKernel, \
-    GroupedContractionKernel, LoopNestKernel, PreparedKernel, RowReduce
+from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, GroupedContractionKernel, \
+    LoopNestKernel, PreparedKernel, RowReduce
+from .program_ir import Element
 from .scalar_ir import Acc, Apply, Dynamic, InBounds, IndexValue, Load, Local, Reduction, Scalar, Sorted
 from .scalars import walk
 

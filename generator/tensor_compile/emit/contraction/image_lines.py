@@ -35,7 +35,8 @@ from ..index import c_index
 from ..nests.items import positions
 from .product_forms import form
 from ..quantized import MOST_FACTOR
-from ..scalar import C_TYPE, constant, extent
+from ..constants import constant
+from ..scalar import C_TYPE, extent
 from .stored_rows import stored_rows
 from ..template import expand_file
 

@@ -25,7 +25,8 @@ from .candidate_table import PANEL
 from .epilogue import Epilogue, Four, names_of
 from .in_registers import PART_PARAMETERS, own_columns, own_tile, stands_alone, streamed, turn_terms
 from ..index import c_index
-from ..scalar import C_TYPE, constant
+from ..constants import constant
+from ..scalar import C_TYPE
 from .micro import FETCHING, Micro, sums_text
 from ..quantized import MOST_FACTOR
 from ..template import expand_file

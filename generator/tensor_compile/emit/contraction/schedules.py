@@ -9,7 +9,8 @@ from typing import Callable, Hashable, Sequence
 from ...instruction_sets import instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.fused import Fused
-from ...loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, LoopNestKernel, mapped
+from ...loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, LoopNestKernel
+from ...loops.program_ir import mapped
 from ...loops.scalar_ir import Buffer, unused
 from ...symbolic import wrap
 from ...target import Target

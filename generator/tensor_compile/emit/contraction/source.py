@@ -24,7 +24,8 @@ from ..identity import identity
 from .image_lines import emit_lines
 from ..index import c_index
 from .micro import Micro
-from ..scalar import C_TYPE, constant, extent
+from ..constants import constant
+from ..scalar import C_TYPE, extent
 from .schedule_blocks import asks_threads, fetches_soon, remembers
 from .team_split import emit_split, team_split
 from ..template import expand_file

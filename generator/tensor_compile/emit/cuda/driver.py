@@ -13,7 +13,8 @@ from ...target import Target
 from ...graph.dtypes import DTYPES
 from ...loops import schedule_cuda
 from ...loops.bulk_copies import MAP_WORDS, BulkCopy
-from ...loops.loop_ir import CheckKernel, Kernel, ModelPlan, Step
+from ...loops.loop_ir import CheckKernel, Kernel
+from ...loops.program_ir import ModelPlan, Step
 from ...loops.library_products import Matrix, WORKSPACE_ALIGNED
 from ...loops.scalar_ir import Buffer
 from .products import Biases, GivenAway, given_away

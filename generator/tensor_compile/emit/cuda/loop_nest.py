@@ -25,7 +25,8 @@ from ..frame import DEVICE
 from ..nests.loop_nest import emit_loop_nest as emit_scalar
 from ..nests.reduction import BLOCK, OPERATION, POSITIONS, better, siblings, term
 from ..nests.row_sums import row_reduces
-from ..scalar import C_TYPE, CValue, constant, extent, indent
+from ..constants import constant
+from ..scalar import C_TYPE, CValue, extent, indent
 
 MEMORY = "block_memory"   # of the kernel's sums
 MOST_KEPT = 64            # registers of a thread for what several phases load

@@ -8,7 +8,8 @@ from typing import Iterator
 
 from ...graph.dtypes import DTYPES
 from ...loops.library_products import LibraryAlgorithm, LibraryProduct, Matrix, library_product, workspace
-from ...loops.loop_ir import ContractionKernel, Kernel, ModelPlan
+from ...loops.loop_ir import ContractionKernel, Kernel
+from ...loops.program_ir import ModelPlan
 from ...loops.scalar_ir import Buffer
 from ...records import dataclass
 from .kernels import ISA

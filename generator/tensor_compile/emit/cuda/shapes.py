@@ -9,8 +9,8 @@ from typing import Callable, Hashable, TypeAlias, TypeGuard
 from ...loops import tile_limits
 from ...loops.fused import Fused
 from ...loops.library_products import with_workspace, workspace
-from ...loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, leaves, LoopNestKernel, mapped, \
-    PreparedKernel
+from ...loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel, PreparedKernel
+from ...loops.program_ir import leaves, mapped
 from ...loops.scalars import loads
 from ...loops.schedule_cuda import Shape, shapes, Units
 from ..identity import identity

@@ -14,7 +14,8 @@ from ...loops.wide import depends, is_wide, reductions
 from ...symbolic import Sym
 from .kernels import Emitter
 from ..nests.reduction import term
-from ..scalar import C_TYPE, constant, indent
+from ..constants import constant
+from ..scalar import C_TYPE, indent
 
 
 def points(e: Emitter, stores: Sequence[Store], last: Sym, first: str, decode: Sequence[str], bound: Sequence[Sym],

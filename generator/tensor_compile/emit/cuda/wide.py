@@ -11,7 +11,8 @@ from ...symbolic import ONE, Expr, product
 from . import vectors as cuda_vectors
 from .kernels import Emitter, decode, emitter, function
 from ..nests.reduction import OPERATION
-from ..scalar import C_TYPE, constant, extent
+from ..constants import constant
+from ..scalar import C_TYPE, extent
 
 MOST_KEPT = 64   # registers of a thread for what several phases load
 

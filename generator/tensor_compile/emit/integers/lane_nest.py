@@ -16,7 +16,8 @@ from ..frame import PROCESSOR
 from .lanes import LANES, LanesEmitter, call_of
 from ..nests.loop_nest import LoopNestEmitter
 from ..nests.row_sums import row_reduces
-from ..scalar import CValue, constant, extent
+from ..constants import constant
+from ..scalar import CValue, extent
 
 _NARROW = ("i8", "u8")
 _LANES = ("i32", *_NARROW)      # dtypes whose values are lanes of i32

@@ -31,7 +31,8 @@ from ..halves import is_of
 from ..index import c_index
 from ..nests.items import positions
 from ..quantized import limits, MOST_FACTOR, quantized
-from ..scalar import C_TYPE, constant, extent
+from ..constants import constant
+from ..scalar import C_TYPE, extent
 from ..template import expand_file
 
 WORD = 4            # rows of a window at most

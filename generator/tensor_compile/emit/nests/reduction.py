@@ -15,7 +15,8 @@ from ...loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, Load, Local,
 from ...loops.products import SHORT
 from ...loops.scalars import identity, own_expressions, Rewriter, substitute, walk
 from ...symbolic import Expr, Sym, const, product, sym
-from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, constant, extent, indent, splat
+from ..constants import constant
+from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, indent, splat
 
 BLOCK = 4096     # terms of a block of the order `lanes`
 POSITIONS = frozenset(("argmax", "argmin"))

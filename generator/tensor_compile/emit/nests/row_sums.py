@@ -15,7 +15,8 @@ from ...loops.scalars import domain_size, identity, Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, term
-from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, constant, indent, splat
+from ..constants import constant
+from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, indent, splat
 
 
 AT_ONCE = 4    # vectors that tcv_divs_by_f32 divides at most

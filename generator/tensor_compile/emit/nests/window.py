@@ -18,7 +18,8 @@ from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative
 from .reduction import POSITIONS, term
-from ..scalar import V_TYPE, ScalarEmitter, constant, extent, splat
+from ..constants import constant
+from ..scalar import V_TYPE, ScalarEmitter, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
 MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
