@@ -10,52 +10,47 @@
 #if defined(TC_ISA_AVX512)
 enum { TC_TRANSPOSE_SIDE = 16 };
 
-/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE. */
+/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. Quarters of
+   vectors come from memory to where they belong, which takes no shuffle, so that half as many do. */
 static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
-    __m512 r[16], t[16];
-    for (int i = 0; i < 16; ++i)
-        r[i] = _mm512_loadu_ps(from + i * from_step);
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 16; i += 4) { /* r[i + j]: in each quarter q, column 4 * q + j of rows i..i+3 */
-        r[i] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-        r[i + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i]), _mm512_castps_pd(t[i + 2])));
-        r[i + 2] = _mm512_castpd_ps(_mm512_unpacklo_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
-        r[i + 3] = _mm512_castpd_ps(_mm512_unpackhi_pd(_mm512_castps_pd(t[i + 1]), _mm512_castps_pd(t[i + 3])));
-    }
-    for (int j = 0; j < 4; ++j) {
-        const __m512 even0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
-        const __m512 odd0 = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
-        const __m512 even1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
-        const __m512 odd1 = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
-        _mm512_storeu_ps(to + j * to_step, _mm512_shuffle_f32x4(even0, even1, 0x88));
-        _mm512_storeu_ps(to + (4 + j) * to_step, _mm512_shuffle_f32x4(odd0, odd1, 0x88));
-        _mm512_storeu_ps(to + (8 + j) * to_step, _mm512_shuffle_f32x4(even0, even1, 0xdd));
-        _mm512_storeu_ps(to + (12 + j) * to_step, _mm512_shuffle_f32x4(odd0, odd1, 0xdd));
+    for (int c = 0; c < 16; c += 4) {
+        __m512 r[4]; /* r[i]: in each quarter q, four columns of row 4 * q + i */
+        for (int i = 0; i < 4; ++i) {
+            const float *at = from + (i * from_step + c);
+            r[i] = _mm512_castps128_ps512(_mm_loadu_ps(at));
+            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x00f0, _mm_loadu_ps(at + 4 * from_step));
+            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x0f00, _mm_loadu_ps(at + 8 * from_step));
+            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0xf000, _mm_loadu_ps(at + 12 * from_step));
+        }
+        const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
+        const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
+        const __m512d x = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
+        const __m512d y = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
+        _mm512_storeu_ps(to + c * to_step, _mm512_castpd_ps(_mm512_unpacklo_pd(a, x)));
+        _mm512_storeu_ps(to + (c + 1) * to_step, _mm512_castpd_ps(_mm512_unpackhi_pd(a, x)));
+        _mm512_storeu_ps(to + (c + 2) * to_step, _mm512_castpd_ps(_mm512_unpacklo_pd(b, y)));
+        _mm512_storeu_ps(to + (c + 3) * to_step, _mm512_castpd_ps(_mm512_unpackhi_pd(b, y)));
     }
 }
 #elif defined(TC_ISA_AVX2)
 enum { TC_TRANSPOSE_SIDE = 8 };
 
+/* The same: halves of vectors come from memory to where they belong. */
 static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
-    __m256 r[8], t[8];
-    for (int i = 0; i < 8; ++i)
-        r[i] = _mm256_loadu_ps(from + i * from_step);
-    for (int i = 0; i < 8; i += 2) {
-        t[i] = _mm256_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm256_unpackhi_ps(r[i], r[i + 1]);
-    }
-    for (int i = 0; i < 8; i += 4) {
-        r[i] = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(t[i]), _mm256_castps_pd(t[i + 2])));
-        r[i + 1] = _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(t[i]), _mm256_castps_pd(t[i + 2])));
-        r[i + 2] = _mm256_castpd_ps(_mm256_unpacklo_pd(_mm256_castps_pd(t[i + 1]), _mm256_castps_pd(t[i + 3])));
-        r[i + 3] = _mm256_castpd_ps(_mm256_unpackhi_pd(_mm256_castps_pd(t[i + 1]), _mm256_castps_pd(t[i + 3])));
-    }
-    for (int j = 0; j < 4; ++j) {
-        _mm256_storeu_ps(to + j * to_step, _mm256_permute2f128_ps(r[j], r[4 + j], 0x20));
-        _mm256_storeu_ps(to + (4 + j) * to_step, _mm256_permute2f128_ps(r[j], r[4 + j], 0x31));
+    for (int c = 0; c < 8; c += 4) {
+        __m256 r[4]; /* r[i]: in each half h, four columns of row 4 * h + i */
+        for (int i = 0; i < 4; ++i) {
+            const float *at = from + (i * from_step + c);
+            r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(at)), _mm_loadu_ps(at + 4 * from_step), 1);
+        }
+        const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1]));
+        const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1]));
+        const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
+        const __m256d y = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
+        _mm256_storeu_ps(to + c * to_step, _mm256_castpd_ps(_mm256_unpacklo_pd(a, x)));
+        _mm256_storeu_ps(to + (c + 1) * to_step, _mm256_castpd_ps(_mm256_unpackhi_pd(a, x)));
+        _mm256_storeu_ps(to + (c + 2) * to_step, _mm256_castpd_ps(_mm256_unpacklo_pd(b, y)));
+        _mm256_storeu_ps(to + (c + 3) * to_step, _mm256_castpd_ps(_mm256_unpackhi_pd(b, y)));
     }
 }
 #elif defined(TC_ISA_X86_64)
