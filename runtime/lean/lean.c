@@ -66,6 +66,7 @@ tc_status tc_run(tc_context *context, const tc_function *f, const tc_index *dims
         return refuse(context, TC_STATUS_MISALIGNED, f, "arena");
     unsigned char nothing; /* what offsets of 0 are added to where there is no arena */
     tc_frame frame;
+    frame.function = f;
     frame.dims = dims;
     frame.buffers = buffers;
     frame.arena = context->arena ? context->arena : &nothing;

@@ -12,7 +12,8 @@ enum { TC_TRANSPOSE_SIDE = 16 };
 
 /* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. Quarters of
    vectors come from memory to where they belong, which takes no shuffle, so that half as many do. */
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+{
     for (int c = 0; c < 16; c += 4) {
         __m512 r[4]; /* r[i]: in each quarter q, four columns of row 4 * q + i */
         for (int i = 0; i < 4; ++i) {
@@ -36,7 +37,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 enum { TC_TRANSPOSE_SIDE = 8 };
 
 /* The same: halves of vectors come from memory to where they belong. */
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+{
     for (int c = 0; c < 8; c += 4) {
         __m256 r[4]; /* r[i]: in each half h, four columns of row 4 * h + i */
         for (int i = 0; i < 4; ++i) {
@@ -56,7 +58,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #elif defined(TC_ISA_X86_64)
 enum { TC_TRANSPOSE_SIDE = 4 };
 
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+{
     const __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_step), c = _mm_loadu_ps(from + 2 * from_step);
     const __m128 d = _mm_loadu_ps(from + 3 * from_step);
     const __m128 ab = _mm_unpacklo_ps(a, b), cd = _mm_unpacklo_ps(c, d);
@@ -69,7 +72,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #elif defined(TC_ISA_NEON)
 enum { TC_TRANSPOSE_SIDE = 4 };
 
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+{
     const float32x4x2_t ab = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_step));
     const float32x4x2_t cd = vtrnq_f32(vld1q_f32(from + 2 * from_step), vld1q_f32(from + 3 * from_step));
     vst1q_f32(to, vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0])));
@@ -80,7 +84,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #else
 enum { TC_TRANSPOSE_SIDE = 1 };
 
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step) {
+static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+{
     (void)to_step, (void)from_step;
     *to = *from;
 }
@@ -88,7 +93,8 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 
 /* The same for 16 x 16 elements, of which the first `rows` rows of `from` exist; zeros stand for the others. */
 static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step,
-                                       tc_index rows) {
+                                       tc_index rows)
+{
     float filled[16 * 16];
     if (rows < 16) {
         for (tc_index i = 0; i < 16; ++i)
@@ -103,7 +109,8 @@ static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float 
 
 #if defined(TC_ISA_AVX512)
 /* As tc_store_across, of 5 to 8 rows: one store a column. Each is a page of its own where columns are images. */
-static TC_INLINE void tc_store_columns(float *to, tc_index step, const float *from, int rows) {
+static TC_INLINE void tc_store_columns(float *to, tc_index step, const float *from, int rows)
+{
     __m512 x[8], t[8];
     for (int i = 0; i < 8; ++i)
         x[i] = i < rows ? _mm512_loadu_ps(from + 16 * i) : _mm512_setzero_ps();
@@ -130,7 +137,8 @@ static TC_INLINE void tc_store_columns(float *to, tc_index step, const float *fr
 #endif
 
 /* to[l * step + r] = from[16 * r + l] for r below `rows` and l below 16: four rows at a time, then two. */
-static TC_INLINE void tc_store_across(float *to, tc_index step, const float *from, int rows) {
+static TC_INLINE void tc_store_across(float *to, tc_index step, const float *from, int rows)
+{
     int r = 0;
 #if defined(TC_ISA_AVX512)
     for (; r + 5 <= rows; r += 8)

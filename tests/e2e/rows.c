@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Products of bytes, which copy rows: what threads copied to their scratch for one piece of a step serves the next one.
+ * Products of bytes, which copy rows: what threads copied to their scratch for one piece of a step serves the next one. And
+ * products of floats whose tiles fetch what their thread reads soon.
  */
 #include <tensor_compile/model.h>
 
@@ -29,6 +30,9 @@ TC_MODEL(rows)
     tc_output(g, "z", linear(g, x, 200, TERMS)); /* with y it is one kernel */
     tc_output(g, "last", linear(g, few, 160, LONG)); /* 49 rows: a team shares the last one by itself */
     tc_output(g, "pairs", linear(g, tc_slice(x, 2, 0, 96), 640, 96)); /* words of two bytes each where none are sorted */
+    tc_tensor first = tc_reshape(tc_cast(weights(g, 256 * LONG), TC_F32), 256, LONG); /* 960 KiB, and 512 KiB */
+    tc_tensor second = tc_reshape(tc_cast(weights(g, 512 * 256), TC_F32), 512, 256);
+    tc_output(g, "floats", tc_linear(tc_relu(tc_linear(tc_cast(few, TC_F32), first, NULL)), second, NULL));
     tc_output(g, "u", tc_quantized_conv(.x = {tc_permute(image, 0, 3, 1, 2), 0.5f, 3}, .w = w,
                                         .w_scale = tc_full(g, 0.001f, TC_F32, 160), .scale = 0.5f, .zero = -5,
                                         .padding = {1, 1}, .floats = true));

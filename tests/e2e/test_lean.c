@@ -15,6 +15,7 @@ static int8_t x[ROWS * TERMS], few[FEW], image[BATCH * IMAGE];
 /* One after the other in memory. */
 typedef struct outputs {
     int8_t y[ROWS * 320], z[ROWS * 200], last[49 * 160], pairs[ROWS * 640], u[BATCH * 196 * 160];
+    float floats[49 * 512];
 } outputs;
 
 static void fill(int8_t *values, int count, uint32_t seed)
@@ -29,7 +30,7 @@ static tc_status run(tc_context *context, outputs *to)
 {
     memset(to, 0x55, sizeof *to);
     return rows(context, &(rows_args){.batch = BATCH, .n = N, .x = x, .few = few, .image = image, .y = to->y,
-                                      .z = to->z, .last = to->last, .pairs = to->pairs, .u = to->u});
+                                      .z = to->z, .last = to->last, .pairs = to->pairs, .u = to->u, .floats = to->floats});
 }
 
 int main(void)

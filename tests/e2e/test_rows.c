@@ -10,7 +10,7 @@
 #include <string.h>
 #include <tensor_compile/hosted.h>
 
-enum { TERMS = 512, IMAGE = 14 * 14 * 64, FEW = 49 * 960, CALLS = 3, OUTPUTS = 5 };
+enum { TERMS = 512, IMAGE = 14 * 14 * 64, FEW = 49 * 960, CALLS = 3, OUTPUTS = 6 };
 
 typedef struct sizes {
     tc_index batch, n;
@@ -36,7 +36,8 @@ static tensors taken(const sizes *s)
                  room(FEW),
                  room((size_t)s->batch * IMAGE),
                  {0},
-                 {rows * 320, rows * 200, (size_t)49 * 160, rows * 640, (size_t)s->batch * 196 * 160}};
+                 {rows * 320, rows * 200, (size_t)49 * 160, rows * 640, (size_t)s->batch * 196 * 160,
+                  (size_t)49 * 512 * sizeof(float)}};
     for (int i = 0; i < OUTPUTS; ++i)
         t.outputs[i] = room(t.bytes[i]);
     return t;
@@ -66,7 +67,7 @@ static tc_status run(tc_context *context, const sizes *s, tensors *t, uint32_t s
         memset(t->outputs[i], 0x55, t->bytes[i]);
     return rows(context, &(rows_args){.batch = s->batch, .n = s->n, .x = t->x, .few = t->few, .image = t->image,
                                       .y = t->outputs[0], .z = t->outputs[1], .last = t->outputs[2],
-                                      .pairs = t->outputs[3], .u = t->outputs[4]});
+                                      .pairs = t->outputs[3], .u = t->outputs[4], .floats = (float *)t->outputs[5]});
 }
 
 /* Whether all calls of a team have the bits that one thread gives with the best instruction set; -1: the model has none

@@ -14,7 +14,10 @@ import tempfile
 from array import array
 from pathlib import Path
 
+from cases import matmul
 from tap import done, equal, note, ok
+from tensor_compile.emit.soon import _tiles
+from tensor_compile.loops.contraction_schedule import Schedule
 
 ROOT = Path(__file__).resolve().parents[2]
 ROWS, WIDTH, INNER = 40, 384, 400
@@ -34,6 +37,17 @@ TC_MODEL(m)
 WEIGHTS = {"up": (INNER, WIDTH), "small": (16, INNER), "q": (WIDTH, INNER), "k": (WIDTH, INNER), "out": (INNER, WIDTH)}
 
 
+# rows, a schedule of 8x48; panels of a group, tiles of rows, of a block of them in small teams, in large ones
+TILES = [
+    ("columns outermost", 784, {}, (3, 98, 98, 98)), ("blocks of rows", 784, {"mc": 64}, (3, 98, 8, 8)),
+    ("bands", 784, {"bands": 16}, (3, 98, 7, 7)), ("bands of blocks", 784, {"bands": 4, "mc": 64}, (3, 98, 7, 7)),
+    ("bands of large teams", 784, {"bands": 16, "large_teams": True}, (3, 98, 98, 7)),
+    ("of some small teams", 784, {"bands": 16, "small_teams": True}, (3, 98, 0, 0)),
+    ("of fewer tiles than a large team has pieces", 200, {"bands": 16, "small_teams": True}, (3, 25, 0, 25)),
+    ("of small and large teams", 784, {"bands": 16, "small_teams": True, "large_teams": True}, (3, 98, 0, 7)),
+    ("blocks of terms", 784, {"kc": 64, "mc": 64, "nc": 96}, (1, 1, 0, 0)), ("one tile of rows", 8, {}, (1, 1, 1, 1))]
+
+
 def write(path: Path) -> None:
     header, data, rng = {}, array("f"), random.Random(3)
     for name, shape in WEIGHTS.items():
@@ -49,6 +63,9 @@ def tool(folder: Path, *words: object) -> subprocess.CompletedProcess[str]:
                           capture_output=True, text=True, check=False)
 
 
+for what, count, words, expected in TILES:
+    equal(_tiles(matmul(count, 512, 128, 16), Schedule("avx512", "f32", 8, 48, **words), count), expected,
+          f"tiles: {what}")
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)
     (folder / "m.c").write_text(MODEL, encoding="utf-8")

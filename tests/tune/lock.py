@@ -15,7 +15,7 @@ from tensor_compile.compile import tune
 from tensor_compile.emit.contraction import candidates as table
 from tensor_compile.emit.contraction.candidate_table import PANEL
 from tensor_compile.emit.contraction.key import kernel_key, split_key
-from tensor_compile.emit.contraction.team_bands import BANDS, LEAST_TILES, team_bands
+from tensor_compile.emit.contraction.team_bands import BANDS, LEAST_TILES, has_bands, team_bands
 from tensor_compile.errors import UserError
 from tensor_compile.instruction_sets import INSTRUCTION_SETS
 from tensor_compile.symbolic import sym
@@ -167,6 +167,11 @@ def bands() -> None:
     equal(decisions._bands(many, schedule, BANDS, 16), [8, 4, 2], "what tune tries has no bands that are there anyway")
     equal(decisions._bands(many, schedule, BANDS, 1), [1], "it tries columns outermost where bands are usual")
     equal(decisions._bands(few, replace(schedule, mc=0), 0, 1), [], "and not where they are not")
+    large = replace(schedule, bands=BANDS, large_teams=True)
+    equal([has_bands(large, n) for n in (1, 7, 8, 16)], [False, False, True, True], "large teams have their bands")
+    equal([has_bands(replace(large, large_teams=False, small_teams=True), n) for n in (2, 16)], [False, False],
+          "those of small teams are no usual ones")
+    equal([has_bands(replace(schedule, bands=n), 2) for n in (0, BANDS)], [False, True], "bands of all teams")
 
 
 def model() -> None:

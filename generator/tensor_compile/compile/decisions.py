@@ -11,7 +11,7 @@ from typing import Iterator, Sequence
 from ..emit.contraction import candidates as table
 from ..emit.contraction.access import Access
 from ..emit.contraction.key import order_key, split_key
-from ..emit.contraction.team_bands import team_bands
+from ..emit.contraction.team_bands import has_bands, team_bands
 from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.program_ir import leaves, ModelPlan, regions, Tiles
@@ -83,7 +83,7 @@ def splits(plan: ModelPlan, target: Target, isa: str, threads: int) -> list[Deci
         schedule = next((_unbanded(s) for s in kernel.schedules if s.isa == isa), None)
         if key not in found and schedule is not None:
             usual = team_bands(kernel, schedule, target)
-            others = _bands(kernel, schedule, 0 if usual.small_teams or usual.large_teams else usual.bands, threads)
+            others = _bands(kernel, schedule, usual.bands if has_bands(usual, threads) else 0, threads)
             found[key] = Decision(key, USUAL, tuple(f"bands{n}" for n in others))
     return list(found.values())
 

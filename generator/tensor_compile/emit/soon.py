@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
-from ..loops.contraction_schedule import Schedule
+from ..loops.contraction_schedule import LARGE_PIECES, Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
 from ..loops.program_ir import Element, numbered, Step
 from ..loops.scalars import domain_size
@@ -154,11 +154,13 @@ def _tiles(part: ContractionKernel, schedule: Schedule | None, rows: int) -> tup
     if by_panels(Access.of(part), schedule):
         return 1, 1, 1, 1
     tiles = -(-rows // schedule.mr)
-    alone = max(1, schedule.mc // schedule.mr) if schedule.mc else tiles
+    alone = schedule.block(tiles)
     if not schedule.bands:
         return schedule.nr // PANEL, tiles, alone, alone
     # as taps.c.in has it
     all_tiles = -(-tiles // schedule.bands)
     band = -(-all_tiles // -(-all_tiles // alone))
+    # which small teams share bands, their pieces say
     few = 0 if schedule.small_teams else alone if schedule.large_teams else band
-    return schedule.nr // PANEL, tiles, few, alone if schedule.small_teams and not schedule.large_teams else band
+    some = alone if tiles < LARGE_PIECES else 0
+    return schedule.nr // PANEL, tiles, few, some if schedule.small_teams and not schedule.large_teams else band

@@ -330,8 +330,7 @@ class StepsWriter:
         return f"(uint64_t)({self.function.c(operations)})"
 
     def step_work(self, step: int, kernel: Kernel) -> str:
-        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set.
-        One thread does not ask for the set: it cuts no pieces, and a frame of the lean runtime has no function."""
+        """The same of a kernel, whose pieces may be worth more than others: that depends on the instruction set."""
         integers = [s for s in _schedules(kernel) if form(s.dtype, s.isa).product.integer]
         copies = [s for s in integers if copies_rows_once(s)]
         if step in self.ahead and copies:    # by groups of columns
@@ -346,7 +345,7 @@ class StepsWriter:
         if min(least) == max(least):
             return f"{work} / {least[0]}"
         self.put(f"static const unsigned least[] = {{{', '.join(map(str, least))}}};")
-        return f"{work} / (threads > 1 ? least[tc_set(f)] : 1)"
+        return f"{work} / least[tc_set(f)]"
 
     def dims(self, kernel: Kernel) -> str:
         arguments = self.function.kernels.arguments(kernel, self.plain)

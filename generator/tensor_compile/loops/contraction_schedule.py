@@ -11,7 +11,8 @@ _WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "li
           "large_teams": "g"}
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
 
-LARGE = 64    # pieces of a large team: 8 threads with 8 each
+LARGE_TEAM = 8        # threads of a large team (TC_LARGE_TEAM)
+LARGE_PIECES = 64     # that it shares a product in: each thread has 8 at least, where a product is large
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +31,7 @@ class Schedule:
     shares the results as so many bands of rows, in each columns outermost, so that what a thread takes are rectangles;
     0: columns outermost, or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each
     has as much as a tile of rows; larger teams share as without bands. large_teams: so do those that share a product in
-    LARGE pieces and more, with small teams or alone. lines: rows are windows of an image, whose lines
+    LARGE_PIECES pieces and more, with small teams or alone. lines: rows are windows of an image, whose lines
     are copied in their place (emit/contraction/image_lines.py).
     """
 
@@ -50,6 +51,10 @@ class Schedule:
     lines: bool = False
     small_teams: bool = False
     large_teams: bool = False
+
+    def block(self, tiles: int) -> int:
+        """Tiles of a block of rows; all `tiles`, where columns are outermost."""
+        return max(1, self.mc // self.mr) if self.mc else tiles
 
     @property
     def in_parts(self) -> bool:

@@ -142,7 +142,8 @@ typedef struct tc_panels {
     tc_index panels, rows, size, across, tiles, block, large;
 } tc_panels;
 
-/* The threads of a large team. */
+/* The threads of a large team: each with 8 pieces at least, as large products have, they share those in 64 and more, in which
+ * kernels know a large team. */
 enum { TC_LARGE_TEAM = 8 };
 
 /* Numbers that tell a product's tiles what their thread reads soon (tc_soon_share in tc_micro.h): a pace, what is left of
@@ -150,7 +151,8 @@ enum { TC_LARGE_TEAM = 8 };
 enum { TC_SOON_RUNS = 3, TC_SOON_OWN = 4 + 2 * TC_SOON_RUNS, TC_SOON = TC_SOON_OWN + 2 * TC_SOON_RUNS };
 
 /* A thread's share of a product's panels: groups `first` to before `first` + `count`, where group 0 stands behind the last
- * one; the step before has fetched the first `early` of them: two, where less than half of the first one is the thread's. */
+ * one; those of several blocks of rows are met once a block. The step before has fetched the first `early` of them: two,
+ * where less than half of the first one is the thread's. */
 typedef struct tc_soon_groups {
     tc_index first, count, early;
 } tc_soon_groups;
@@ -166,15 +168,14 @@ static inline tc_index tc_soon_group_at(const tc_panels *of, tc_index high, tc_i
     return here;
 }
 
-/* How many groups the positions from `from` to `last` meet. */
+/* How many groups the positions from `from` to `last` meet, those of each block of rows. */
 static inline tc_index tc_soon_groups_met(const tc_panels *of, tc_index high, tc_index from, tc_index last)
 {
     const tc_index all = (of->panels + of->across - 1) / of->across;
     tc_index block, group, end_block, end;
     tc_soon_group_at(of, high, from, &block, &group);
     tc_soon_group_at(of, high, last, &end_block, &end);
-    const tc_index met = (end_block - block) * all + end + 1 - group;
-    return met < all ? met : all;
+    return (end_block - block) * all + end + 1 - group;
 }
 
 /* What the thread that has the positions from `from` to before `to` reads. A tile of two threads is the later one's. */
@@ -185,7 +186,8 @@ static inline tc_soon_groups tc_soon_groups_of(const tc_panels *of, tc_index hig
     const tc_index last = to - of->across > from ? to - of->across : from;
     const tc_index half = from + tc_soon_group_at(of, high, from, &block, &groups.first) * of->across / 2;
     groups.count = tc_soon_groups_met(of, high, from, last);
-    groups.early = tc_soon_groups_met(of, high, from, half < last ? half : last);
+    const tc_index early = tc_soon_groups_met(of, high, from, half < last ? half : last);
+    groups.early = early * of->across < of->panels + of->across ? early : 1; /* of a single group, twice */
     return groups;
 }
 
@@ -234,7 +236,8 @@ __attribute__((noinline, unused)) static void tc_soon_of(tc_index *soon, const u
             const tc_soon_groups groups = tc_soon_groups_of(of + i, block, from - begin, to - begin);
             if (behind && from == first) {
                 all += tc_soon_runs(soon + 2, &runs, weights, of + i, groups.first, groups.first + groups.early);
-            } else if (!behind) {
+            } else if (!behind && groups.count * of[i].across < of[i].panels + of[i].across) {
+                /* groups that are met again are fetched each time, by tiles that are told nothing */
                 const tc_index early = from == first ? groups.early : 0; /* another part comes later */
                 all += tc_soon_runs(soon + 2, &runs, weights, of + i, groups.first + early,
                                     groups.first + groups.count);

@@ -535,7 +535,7 @@ class _Emitter:
         inside_count = product(loop.extent for loop in inside).value
         border_count = product(loop.extent for loop in border).value
         inner_terms = self.text(access.terms if access.product.integer else self.inner.extent)
-        block = max(1, schedule.mc // schedule.mr) if schedule.mc else 0    # tiles of rows
+        block = schedule.block(0)    # tiles of rows
         # from the first term to the last, of the kernel where that is farthest: backwards, where a is read so
         lowest, highest = (access.border[-1].a * (access.border[-1].extent - 1)).range() if padded else (0, 0)
         assert lowest is not None and highest is not None, "how far terms in the padding reach is known"

@@ -50,8 +50,8 @@ class Blocks:
     @cached_property
     def rows(self) -> int:
         """Tiles of a block of rows."""
-        mc, mr = self.schedule.mc, self.schedule.mr
-        return max(1, mc // mr if mc else -(-self.access.rows.value // mr))
+        schedule = self.schedule
+        return schedule.block(0) if schedule.mc else max(1, -(-self.access.rows.value // schedule.mr))
 
     @cached_property
     def groups(self) -> int:

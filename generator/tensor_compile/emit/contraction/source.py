@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any, Sequence
 
 from ...instruction_sets import instruction_set
-from ...loops.contraction_schedule import LARGE, Schedule
+from ...loops.contraction_schedule import LARGE_PIECES, Schedule
 from ...loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ...loops.scalar_ir import Load
 from ...records import dataclass
@@ -78,7 +78,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
         "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
-        "large_teams": chosen[0].large_teams, "large": LARGE,
+        "large_teams": chosen[0].large_teams, "large": LARGE_PIECES,
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
 
 

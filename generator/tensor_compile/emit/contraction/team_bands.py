@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ...loops.contraction_schedule import LARGE, Schedule
+from ...loops.contraction_schedule import LARGE_PIECES, LARGE_TEAM, Schedule
 from ...loops.loop_ir import ContractionKernel
 from ...target import Target
 from . import candidates
@@ -29,10 +29,16 @@ SOME_TEAMS = ("x86_64",)    # where bands of some teams were measured
 
 def teams_text(schedule: Schedule) -> str:
     """C text of whether a team that shares a kernel in `threads` pieces does so in bands."""
-    small, large = "threads > 1 && threads <= w->tiles", f"threads >= {LARGE}"
+    small, large = "threads > 1 && threads <= w->tiles", f"threads >= {LARGE_PIECES}"
     if schedule.small_teams and schedule.large_teams:
         return f"({small}) || {large}"
     return large if schedule.large_teams else small if schedule.small_teams else "threads > 1"
+
+
+def has_bands(schedule: Schedule, threads: int) -> bool:
+    """Whether so many threads share a large kernel in bands. Small teams are those of two or three at most."""
+    some = schedule.small_teams or schedule.large_teams
+    return schedule.bands > 0 and (not some or schedule.large_teams and threads >= LARGE_TEAM)
 
 
 def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) -> Schedule:
@@ -69,7 +75,7 @@ def _reads_less(access: Access, schedule: Schedule, target: Target) -> bool:
     tiles, groups = -(-access.rows.value // schedule.mr), -(-access.columns.value // schedule.nr)
     row = 4 * access.terms.value // (access.taps or 1)
     share = max(1, tiles * groups // BANDS)    # of a thread, by columns or in blocks of rows
-    block = max(1, schedule.mc // schedule.mr) if schedule.mc else tiles
+    block = schedule.block(tiles)
     rows = min(access.rows.value, min(share, block) * schedule.mr)
     met = min(groups, -(-share // block)) * panels // groups
     fewer = rows - -(-tiles // BANDS) * schedule.mr

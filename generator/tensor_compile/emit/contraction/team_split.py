@@ -192,8 +192,7 @@ def copying(access: Access, schedule: Schedule) -> int:
 def _block(plan: Blocks, tiles: int) -> int:
     """Tiles of a block of rows; all, where columns are outermost."""
     schedule = plan.schedule
-    blocked = schedule.blocked or schedule.packed_b or not schedule.mc
-    return tiles if blocked else max(1, schedule.mc // schedule.mr)
+    return tiles if schedule.blocked or schedule.packed_b else schedule.block(tiles)
 
 
 def emit_split(found: TeamSplit | None) -> dict[str, object]:
