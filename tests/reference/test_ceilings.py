@@ -121,14 +121,22 @@ with tempfile.TemporaryDirectory() as place:
     ok("two.c: error: --dims: the model has no dim 'a'\n  hint: its dims: " in result.stderr, "is named")
     result = models.tool(folder, "bench", "two.c", "--dims", "a=1", "--dims", "a=2")
     equal((result.returncode, "bench goes with one --dims" in result.stderr), (2, True), "bench goes with one --dims")
-    result = models.tool(folder, "bench", "two.c", *isa, "--threads", "9999")
-    equal((result.returncode, result.stdout, "--threads 9999: this process has " in result.stderr), (2, "", True),
-          "a team that would take turns is refused") or note(result.stderr)
-    result = models.tool(folder, "profile", "two.c", *isa, "--calls", "1", "--threads", "9999")
-    equal((result.returncode, "warning: --threads 9999: this process has " in result.stderr), (0, True),
-          "profile says what its times are then") or note(result.stderr)
-    name = os.uname().machine
-    most = target.load(Path(os.environ["TC_SOURCE_ROOT"], "targets", f"{name}.toml")).threads
-    ok(f"two.c: warning: --threads 9999: calls have {most} threads at most, as target {name} has; "
-       "--target-file names another one\n" in result.stderr, "and how many threads a call has") or note(result.stderr)
+    name, processors = os.uname().machine, len(os.sched_getaffinity(0))
+    text = Path(os.environ["TC_SOURCE_ROOT"], "targets", f"{name}.toml").read_text(encoding="utf-8")
+    for most in (processors + 1, processors):
+        (folder / "team.toml").write_text(re.sub(r"(?m)^threads = \d+", f"threads = {most}", text), encoding="utf-8")
+        asked = ("two.c", "--target-file", "team.toml", *isa, "--calls", "1", "--threads", "9999")
+        fewer = f"two.c: warning: --threads 9999: calls have {most} thread{'s' * (most > 1)} at most, as target " \
+                f"{name} has; --target-file names another one\n"
+        turns = f"--threads 9999: calls have {most} threads, this process has {processors} processor" \
+                f"{'s' * (processors > 1)}; threads that take turns do not compute at the same time, and a kernel's " \
+                "time is a thread's\n" if most > processors else ""
+        result = models.tool(folder, "profile", *asked)
+        equal((result.returncode, result.stderr), (0, fewer + (turns and f"two.c: warning: {turns}")),
+              "profile says that threads take turns" if turns else "and how many threads a call has") or \
+            note(result.stderr)
+        result = models.tool(folder, "bench", *asked)
+        equal((result.returncode, bool(result.stdout), result.stderr.startswith(fewer), turns in result.stderr),
+              (2, False, True, True) if turns else (0, True, True, True),
+              "bench refuses that" if turns else "bench measures what takes no turns") or note(result.stderr)
 done()

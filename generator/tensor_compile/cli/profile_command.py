@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import sys
 from pathlib import Path
 
 from . import Parser, arguments
@@ -37,6 +36,4 @@ def run(args: argparse.Namespace) -> int:
     from ..compile import profile_model
 
     request = profile_model.Request(arguments.one_call(args, "profile"), args.calls, args.trace, args.record)
-    if wrong := profile_model.turns(request):
-        print(f"tensor-compile profile: warning: {wrong}", file=sys.stderr)
     return profile_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "profile"), request)

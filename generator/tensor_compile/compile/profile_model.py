@@ -11,7 +11,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
-from ..errors import OptionError, UserError
+from ..errors import OptionError, UsageError, UserError
 from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
@@ -28,13 +28,15 @@ from .progress import Progress
 @dataclass(frozen=True, slots=True)
 class Request:
     """calls: the most that are measured; trace: where the record is written, "" nowhere; record: one that a program
-    wrote, read instead of measuring. run: how the model is called; inputs are random where it names none."""
+    wrote, read instead of measuring. run: how the model is called; inputs are random where it names none. turns: calls
+    may have more threads than this process has processors, with a warning."""
 
     run: run_model.Request
     calls: int = 100
     trace: str = ""
     record: str = ""
     seed: int = 1
+    turns: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,19 +50,20 @@ class Event:
     duration: float
 
 
-def turns(request: Request) -> str:
-    """What is wrong with the times of a team of more threads than this process has processors; "" where it has enough.
-    Another machine's are not known."""
-    here = default_jobs()
-    if request.run.wrapper or request.record or request.run.threads <= here:
-        return ""
-    return f"--threads {request.run.threads}: this process has {number_of(here, 'processor')}; threads that take " \
-           "turns do not compute at the same time, and a kernel's time is a thread's"
-
-
 def team(request: Request, target: Target) -> int:
     """How many threads calls may have."""
     return min(request.run.threads, target.threads)
+
+
+def turns(request: Request, target: Target) -> str:
+    """What is wrong with the times of a team of more threads than this process has processors; "" where it has enough.
+    Another machine's are not known."""
+    threads, here = team(request, target), default_jobs()
+    if request.run.wrapper or request.record or threads <= here:
+        return ""
+    return f"--threads {request.run.threads}: calls have {number_of(threads, 'thread')}, this process has " \
+           f"{number_of(here, 'processor')}; threads that take turns do not compute at the same time, and a kernel's " \
+           "time is a thread's"
 
 
 @dataclass(slots=True)
@@ -118,6 +121,10 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
     if threads < request.run.threads and not request.record:
         print(f"{options.shown}: warning: --threads {request.run.threads}: calls have {number_of(threads, 'thread')} "
               f"at most, as target {target.name} has; --target-file names another one", file=sys.stderr)
+    if wrong := turns(request, target):
+        if not request.turns:
+            raise UsageError(wrong)
+        print(f"{options.shown}: warning: {wrong}", file=sys.stderr)
     with Progress() as progress, cache.scratch() as scratch:
         made = assemble.run(processor.best_only(options, target), progress)
         check_model.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
