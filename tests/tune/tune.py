@@ -145,6 +145,10 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     ok(calls[cases[4].name] > 0 and abs(calls[cases[1].name] / calls[cases[4].name] - ratio) < 1e-6 * ratio,
        "by its operations") or note(repr(calls))
     equal(tune_pace.least(cases[1], replace(tools.target, clock=0.0)), 0.0, "a target without a clock does not tell")
+    floats, *integers = (tune_pace.least(replace(cases[1], incumbent=replace(cases[1].incumbent, dtype=dtype, isa=isa)),
+                                         replace(tools.target, clock=1000.0))
+                         for dtype, isa in (("f32", "avx512"), ("u8xi8", "avx512_vnni"), ("u8xi8", "avx512_amx")))
+    equal([round(floats / each, 6) for each in integers], [4.0, 8.0], "by the speed at which bytes are multiplied")
     calls = {cases[0].name: 2.0, cases[1].name: 1.0}
     equal([tune_pace.Pace(end and time.monotonic() + end, calls=calls).long() for end in (None, 30.0, 60.0)],
           [set(), {cases[0].name}, set()], "which are long depends on the time")

@@ -13,6 +13,7 @@ from dataclasses import field, replace
 from math import inf
 from typing import Collection, Hashable, Iterator, Mapping, Sequence
 
+from ..emit.contraction import product_forms
 from ..emit.contraction.access import Access
 from ..loops.contraction_schedule import parse, Schedule
 from ..records import dataclass
@@ -40,7 +41,9 @@ def kin(case: Case) -> Hashable:
 
 def least(case: Case, target: Target) -> float:
     """Seconds that a candidate takes for its calls alone; 0: the target file does not tell."""
-    peak = ceilings(target, case.incumbent.isa, 1).operations
+    isa = case.incumbent.isa
+    floats, own = (product_forms.form(name, isa).speed for name in ("f32", case.incumbent.dtype))
+    peak = ceilings(target, isa, 1).operations * own / floats
     return CALLS * case.operations / peak if peak else 0.0
 
 
