@@ -14,6 +14,7 @@ from pathlib import Path
 
 import forked
 from tap import done, equal, note, ok, skip
+from tensor_compile.compile.capture_run import as_given
 
 ROOT = Path(__file__).resolve().parents[2]
 TOOL = [sys.executable, str(ROOT / "generator" / "tensor-compile")]
@@ -287,6 +288,14 @@ TC_FUNCTION(two)
     (above / "model.c").write_text(MODEL.replace("TC_MODEL", '#include "part.h"\nTC_MODEL', 1), encoding="utf-8")
     fails("so does the compiler, and a header beside it", from_above(), 1, f"from {above.name}/model.c:",
           f"\n{above.name}/part.h:2:2: error: #error no part")
+    said = "model.c:3:1: error: a\npart.h:1:1: error: b\nnet.py:7:1: error: c\n"
+    (above / "my_model.c").symlink_to("model.c")
+    equal(as_given(said, above / "model.c", f"{above}/my_model.c"),
+          f"{above}/model.c:3:1: error: a\n{above}/part.h:1:1: error: b\nnet.py:7:1: error: c\n",
+          "a link to the model changes the folder alone")
+    beside = project()
+    equal(as_given(said, above / "model.c", f"{beside}/my_model.onnx"), said,
+          "what a model is imported from has other files beside it")
     fails("a model that does not compile", run(project(MODEL.replace("tc_relu(", "tc_rule("))), 1, "tc_rule",
           "the model does not compile (the compiler's messages are above)", "all operations are in", "ops.h")
     for wrong in ("tc_tensor t = x * x;", "tc_dim d = batch + 1;", "if (batch > 3) return;"):

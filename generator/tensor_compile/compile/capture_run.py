@@ -117,12 +117,16 @@ _PLACE = re.compile(r"^((?:In file included from | +from )?)([^/\s][^:\n]*)(?=:)
 
 def as_given(messages: str, model: Path, shown: str) -> str:
     """The messages, which name files from the folder of the model, with names from where the user named the model."""
-    folder = shown.removesuffix(model.name)   # of an imported model it is none: the file has another name
+    folder, name = os.path.split(shown)
 
     def named(place: re.Match[str]) -> str:
-        given = os.path.isfile(model.parent / place[2])   # else it is what #line says
-        return f"{place[1]}{folder if given else ''}{place[2]}"
-    return _PLACE.sub(named, messages) if folder not in ("", shown) else messages
+        file, given = model.parent / place[2], os.path.join(folder, place[2])
+        if not os.path.isfile(file):   # what #line says
+            return place[0]
+        # The user named a link to the model, or what it is imported from, whose model.c may be elsewhere.
+        same = name == model.name or os.path.isfile(given) and os.path.samefile(given, file)
+        return place[1] + given if same else place[0]
+    return _PLACE.sub(named, messages)
 
 
 _LINE = re.compile(rb"^[ \t]*#[ \t]*line\b[^\n]*", re.M)
