@@ -170,8 +170,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
     first, and where time is limited the kernels of known sizes, of these those with the most operations, but last of
     all those that would take most of the time; so many candidates of each are measured that it is enough for all
-    kernels. keep: whether the lock is written; behind:
-    what else is to be measured then, for those who wait."""
+    kernels. keep: whether the lock is written; behind: what else is to be measured then, for those who wait."""
     check(tools.count, tools.target, tools.wrapper)
     known = locks.read(lock)
     todo: list[Case] = []

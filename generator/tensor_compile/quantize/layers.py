@@ -29,6 +29,7 @@ PRODUCTS = ("conv", "linear")
 _TWO = ("add", "sub", "mul")
 _MOVES = ("reshape", "transpose", "slice", "reverse", "broadcast")
 MOST_STEPS = 64     # of a function that becomes a table
+MOST_DIGITS = 18    # of the number at the end of a layer's name
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,15 +274,16 @@ def meant(function: Function, found: Found, unknown: str) -> list[str]:
     if below := [end for end in (".*", "_*") if any(called(name, unknown + end) for name in names)]:
         return [unknown + below[0]]
     kind, number = _numbered(unknown)
-    others = sorted((n, name) for name in names for k, n in [_numbered(name)] if k == kind and n >= 0 <= number)
+    others = sorted((n, name) for name in names for k, n in [_numbered(name)] if k == kind and min(n, number) >= 0)
     beside = [*[name for n, name in others if n < number][-1:], *[name for n, name in others if n > number][:1]]
     return beside or get_close_matches(unknown, names, 1)
 
 
 def _numbered(name: str) -> tuple[str, int]:
-    """What stands before the number at its end, and that; -1: there is none."""
+    """What stands before the number at its end, and that; -1: there is none, or one that counts no layers."""
     kind = name.rstrip("0123456789")
-    return kind, int(name[len(kind):] or -1)
+    digits = name[len(kind):]
+    return kind, int(digits) if 0 < len(digits) <= MOST_DIGITS else -1
 
 
 def _last(outputs: Collection[Value], found: Found) -> list[str]:
