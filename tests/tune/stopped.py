@@ -11,7 +11,7 @@ from pathlib import Path
 import forked
 from small_model import ISA, prepare, run
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.compile import files, tune, tune_model
+from tensor_compile.compile import files, lock as locks, tune, tune_model
 from tensor_compile.errors import UserError
 
 MODEL = """#include <tensor_compile/model.h>
@@ -52,7 +52,8 @@ def main(folder: Path) -> None:
     equal(built.returncode, 0, "built") or note(built.stderr)
     for number in (signal.SIGINT, signal.SIGTERM):
         equal(interrupt(folder, number, "--exe-wrapper", "env"),
-              (130, f"interrupted: there is no {LOCK} yet; run it again"), number.name)
+              (130, f"interrupted: no kernel measured (left for the next run: 2 kernels); there is no {LOCK} yet; run "
+               "it again to go on"), number.name)
     equal(interrupt(folder, signal.SIGTERM, "--exe-wrapper", "env", "--diff"),
           (130, "interrupted: nothing was written"), "--diff")
 
@@ -104,9 +105,23 @@ def main(folder: Path) -> None:
     told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "100s", "--exe-wrapper", "env")
     tune_model.tune.tune = kept
     equal((told.stdout, told.stderr),
-          ("", f"tensor-compile: interrupted: no kernel measured; {LOCK} has what was measured; run it again to go "
-           "on\n"),
+          ("", f"tensor-compile: interrupted: no kernel measured; {LOCK} is as it was; run it again to go on\n"),
           "what is left is not known before kernels are looked at")
+
+    # While the first kernel of a search is measured, with a lock.
+    locks.write(folder / LOCK, dict(list(locks.read(folder / LOCK).items())[:1]))
+    one = (folder / LOCK).read_bytes()
+
+    def first(self: tune.Telling) -> None:
+        real(self)
+        raise KeyboardInterrupt
+    tune.Telling.measuring = first
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env", "--all")
+    tune.Telling.measuring = real
+    equal((told.stdout, told.stderr, (folder / LOCK).read_bytes()),
+          ("", "tensor-compile: interrupted: no kernel measured (left for the next run: 2 kernels); "
+           f"{LOCK} is as it was; run it again to go on\n", one), "before the first kernel ends, all is left")
+    (folder / LOCK).write_bytes(before)
 
     # Root may write anywhere: the folder says no by itself.
     may, harness = os.access, tune.run_harness

@@ -7,7 +7,7 @@ import os
 import time
 from dataclasses import field, replace
 from functools import partial
-from typing import Callable, Iterable, Iterator, Sequence
+from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
 from ..emit.contraction.key import split_key
 from ..errors import UsageError
@@ -22,7 +22,7 @@ from ..target import Target
 from . import assemble, counting, cuda_image, decisions, lock as locks, pack, processor, recording, tune, tune_cuda, \
     tune_lines, tune_variants, tune_whole
 from .harness import Toolset
-from .lock import Tuning
+from .lock import Entry, Tuning
 from .numbers import number_of
 from .options import Options
 from .progress import Progress
@@ -112,7 +112,7 @@ def search(options: Options, request: Request, clock: Clock, tell: Say) -> Resul
     if options.backend == "cuda" and (request.count != "time" or request.wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
     # a frozen build asks for lines that are to be measured here
-    begun = _Search(replace(options, tune="lock"), request, clock, tell)
+    begun = _Search(replace(options, tune="lock"), request, clock, tell, locks.read(options.lock_path))
     try:
         return begun.run()
     except Stopped as end:
@@ -127,6 +127,7 @@ class _Search:
     request: Request
     clock: Clock
     tell: Say
+    known: Mapping[str, Entry] = field(default_factory=dict)   # lines of the lock when the search begins
     formed: float = 0.0   # seconds that forms took, two builds that are timed; nothing where the lock has them
     planning: float = 0.0   # seconds that it took to plan the build
     share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
@@ -175,13 +176,12 @@ class _Search:
             return "nothing was written"
         if of is None:
             return "nothing was measured yet; run it again"
-        known = locks.read(lock)
-        if not known:
-            return f"there is no {os.path.relpath(lock)} yet; run it again"
-        left = replace(result, decisions=self.decisions_left(of)).rest if result.timed else ""
+        now, name = locks.read(lock), os.path.relpath(lock)
+        left = replace(result, decisions=self.decisions_left(of)).rest if result.timed or result.left else ""
+        state = f"there is no {name} yet" if not now else f"{name} is as it was" if now == self.known else \
+            f"{name} has what was measured"
         return f"{number_of(len(result.timed), 'kernel') if result.timed else 'no kernel'} measured" \
-               f"{f' (left for the next run: {left})' if left else ''}; {os.path.relpath(lock)} has what was measured" \
-               "; run it again to go on"
+               f"{f' (left for the next run: {left})' if left else ''}; {state}; run it again to go on"
 
     def short(self, kind: Kind, part: float, again: bool) -> bool:
         """Whether decisions would not come to their end in that part of what is left of the time."""
