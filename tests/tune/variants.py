@@ -99,6 +99,7 @@ def main(folder: Path) -> None:
     ok(key.startswith("variant att/generic graph=") and [m.key for m in measured] == [key] and measured[0].won[1] > 0,
        "the variant is measured") or note(repr(measured))
     equal(measure(folder), [], "a second run measures nothing")
+    measured_once(folder)
 
     results = set()
     (options,) = record.builds(folder / "build")
@@ -130,7 +131,19 @@ def measure(folder: Path) -> list[tune_variants.Timed]:
     (options,) = record.builds(folder / "build")
     of = tune_model.planned(options)
     with Progress() as progress:
-        return list(tune_variants.tune(options, of.plan, of.keys, of.compiler, False, progress, True))
+        wanted = tune_variants.left(options.lock_path, of.plan, of.keys, of.compiler, False)
+        return list(tune_variants.tune(options, wanted, of.keys, of.compiler, progress, True))
+
+
+def measured_once(folder: Path) -> None:
+    """With --all the second pass has the variants that the first one left."""
+    (options,) = record.builds(folder / "build")
+    said: list[str] = []
+    search = tune_model._Search(options, tune_model.Request(True, True, 1, "time", (), (), None),
+                                tune_model.Clock(None), said.append)
+    of = tune_model.planned(options)
+    equal([search.forms(of), search.forms(of, 1)], [True, False], "a variant is measured once in a search")
+    equal((len(said), search.unformed), (1, False), "and told once") or note(repr(said))
 
 
 def form_of(folder: Path) -> str:

@@ -246,14 +246,14 @@ class _Search:
     def forms(self, of: Planned, part: float = FORMS) -> bool:
         """How the kernels of variants run together. Whether forms may be others now."""
         measured, begun = False, time.monotonic()
-        left = tune_variants.left(self.options.lock_path, of.plan, of.keys, of.compiler, self.request.again)
+        left = tune_variants.left(self.options.lock_path, of.plan, of.keys, of.compiler, self.request.again) - \
+            self.measured
         self.unformed = bool(left) and self.too_short(FORM_BUILDS, part)
         if self.unformed:
             return False
         try:
             with Progress() as progress, tune.limited(self.clock.left(part)):
-                for timed in tune_variants.tune(self.options, of.plan, of.keys, of.compiler, self.request.again,
-                                                progress, self.request.keep):
+                for timed in tune_variants.tune(self.options, left, of.keys, of.compiler, progress, self.request.keep):
                     progress.say("")
                     measured = True
                     self.measured.add(timed.key)

@@ -12,7 +12,7 @@ import resource
 from dataclasses import field
 from functools import partial
 from pathlib import Path
-from typing import Callable, Iterator, Mapping
+from typing import Callable, Collection, Iterator, Mapping
 
 from ..emit.contraction.key import variant_key
 from ..emit.work import program_work
@@ -84,12 +84,12 @@ def _fresh(entry: Entry | None, compiler: Compiler, templates: str) -> bool:
         (entry.templates, entry.compiler) == (templates, compiler.release)
 
 
-def tune(options: Options, plan: ModelPlan, keys: Keys, compiler: Compiler, again: bool, progress: Progress,
-         keep: bool) -> Iterator[Timed]:
-    """Brings the lock up to date with the variants, one after the other. plan, keys: of a build with these options."""
+def tune(options: Options, wanted: Collection[str], keys: Keys, compiler: Compiler, progress: Progress, keep: bool
+         ) -> Iterator[Timed]:
+    """Brings the lock up to date with the variants, one after the other. wanted: the keys of those that are measured;
+    keys: of a build with these options."""
     lock, target = options.lock_path, keys.tuning.target
     known, templates = locks.read(lock), locks.templates_digest()
-    wanted = left(lock, plan, keys, compiler, again)
     todo = {at for at, key in keys.found.items() if key in wanted}
     if not todo:
         return
