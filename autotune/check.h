@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Proof of a case's candidates: equal to the reference on every kind of data, with teams of 1, 5 and 23, guard zones
- * untouched.
+ * Proof of a case's candidates: equal to the reference on every kind of data, with teams of 1, 5 and 9 threads,
+ * guard zones untouched.
  *
  * The reference takes a hundred times as long as a candidate. Of a long call it computes some points all over the
  * results; there one candidate has to agree with it, and all the others have to agree with that one everywhere.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Every candidate of the table on every instruction set that runs here: equal to the reference bit for bit, on random
-and extreme data, with teams of 1, 5 and 23, no byte touched outside the buffers (autotune/ does the comparing).
+and extreme data, with teams of 1, 5 and 9, no byte touched outside the buffers (autotune/ does the comparing).
 
 usage: candidates.py ARCH [--all] [COMPILER...]     ARCH: x86_64, aarch64, riscv64
 
