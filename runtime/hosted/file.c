@@ -2,6 +2,9 @@
  *
  * External weights: a file mapped read-only.
  */
+#ifndef _POSIX_C_SOURCE
+#define _POSIX_C_SOURCE 200809L
+#endif
 #include "sha256.h"
 
 #include <tensor_compile/hosted.h>

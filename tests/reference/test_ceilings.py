@@ -135,6 +135,9 @@ with tempfile.TemporaryDirectory() as place:
         equal((result.returncode, result.stderr), (0, fewer + (turns and f"two.c: warning: {turns}")),
               "profile says that threads take turns" if turns else "and how many threads a call has") or \
             note(result.stderr)
+        for command in ("check", "run"):
+            result = models.tool(folder, command, *(word for word in asked if word not in ("--calls", "1")))
+            ok(result.stderr.startswith(fewer), f"{command} says how many threads a call has") or note(result.stderr)
         result = models.tool(folder, "bench", *asked)
         equal((result.returncode, bool(result.stdout), result.stderr.startswith(fewer), turns in result.stderr),
               (2, False, True, True) if turns else (0, True, True, True),

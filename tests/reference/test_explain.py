@@ -10,7 +10,7 @@ from pathlib import Path
 import models
 from oracle import programs
 from oracle.scalars import rounded
-from tap import done, equal, note, ok
+from tap import done, equal, note, ok, skip
 from tensor_compile import target as targets
 from tensor_compile.compile import assemble, budget, by_layer, report
 from tensor_compile.compile.numbers import number_of
@@ -20,6 +20,14 @@ from tensor_compile.emit.memory import memory
 from tensor_compile.loops.loop_ir import CheckKernel
 from tensor_compile.loops.program_ir import Tiles, regions
 
+BANDS = """#include <tensor_compile/model.h>
+TC_MODEL(bands)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 250, 256), w = tc_input(g, "w", TC_F32, 256, 1024);
+    tc_output(g, "y", tc_matmul(x, w));
+    tc_output(g, "z", tc_matmul(tc_input(g, "many", TC_F32, 250, 16), tc_input(g, "v", TC_F32, 16, 1024)));
+}
+"""
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
@@ -179,6 +187,15 @@ with tempfile.TemporaryDirectory() as place:
        re.search(r"\n      at batch=7: (\d+) bytes of tensors \(at most \1 live at once\)", result.stdout)
        and "variant batch1 (batch == 1)" in result.stdout and "variant generic (all other sizes)" in result.stdout,
        "explain --at, and what each variant serves")
+    (folder / "bands.c").write_text(BANDS, encoding="utf-8")
+    result = models.tool(folder, "explain", "bands.c", "--isa", "avx2,avx512", "--target-file", "x86_64")
+    if not models.X86:
+        skip("whose teams share which kernels in bands of rows", "not a target of this machine")
+    else:
+        equal([line.strip() for line in result.stdout.splitlines() if " split: " in line],
+              ["split: 0 matmul: 16 bands of rows in large teams (avx2)",
+               "split: 1 matmul: 16 bands of rows in small teams (avx2, avx512)"],
+              "whose teams share which kernels in bands of rows") or note(result.stderr)
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")
 done()

@@ -102,6 +102,7 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
+    model_program.warn_fewer(options, request.threads, assemble.toolchains(options)[2])
     with Progress() as progress:
         made = assemble.run(options, progress)
         cache = options.open_cache()

@@ -4,15 +4,18 @@ user's own functions, and tc-data, which makes, compares and shows tensors. All 
 from __future__ import annotations
 
 import subprocess
+import sys
 from pathlib import Path
 from typing import Mapping, Sequence
 
 from ..errors import UserError
 from ..records import dataclass
+from ..target import Target
 from . import assemble, files, host_programs, toolchain
 from .assemble import Made, Planned
 from .cache import Cache
 from .host_programs import INTERPRETER, ROOT, RUNTIME, TEMPLATES
+from .numbers import number_of
 from .objects import RUNTIME_INCLUDE
 from .options import Options
 from .tools import ToolBroken, run_tool
@@ -86,6 +89,13 @@ def run(command: list[str], hint: str = "") -> str:
     if result.returncode:
         raise ToolBroken(f"{Path(command[0]).name} failed", " ".join(command) + "\n" + result.stderr)
     return result.stdout
+
+
+def warn_fewer(options: Options, threads: int, target: Target) -> None:
+    """Says so where calls have fewer threads than were asked for."""
+    if target.threads < threads:
+        print(f"{options.shown}: warning: --threads {threads}: calls have {number_of(target.threads, 'thread')} "
+              f"at most, as target {target.name} has; --target-file names another one", file=sys.stderr)
 
 
 def data_tool(made: Planned, cache: Cache) -> Path:

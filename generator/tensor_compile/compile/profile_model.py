@@ -117,10 +117,9 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
         files.require_folder(Path(request.trace))
     cache = options.open_cache()
     _, _, target, _ = assemble.toolchains(options)
+    if not request.record:
+        model_program.warn_fewer(options, request.run.threads, target)
     threads = team(request, target)
-    if threads < request.run.threads and not request.record:
-        print(f"{options.shown}: warning: --threads {request.run.threads}: calls have {number_of(threads, 'thread')} "
-              f"at most, as target {target.name} has; --target-file names another one", file=sys.stderr)
     if wrong := turns(request, target):
         if not request.turns:
             raise UsageError(wrong)

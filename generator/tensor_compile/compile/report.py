@@ -119,17 +119,25 @@ def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
 
 def _splits(program: Program) -> list[str]:
     """Contractions that a team shares in bands of rows, by the tuning lock or without it
-    (emit/contraction/team_bands.py)."""
-    kernels = (step.kernel for step in program.kernel_steps)
-    parts = (part for k in kernels if isinstance(k, (ContractionKernel, GroupedContractionKernel))
-             for part in k.contractions)
-    return [f"    split: {part.label}: {cut.bands} bands of rows{_teams(cut)}" for part in parts
-            if (cut := max(part.schedules, key=lambda s: s.bands, default=None)) is not None and cut.bands]
+    (emit/contraction/team_bands.py): the kernel's number, and for which instruction sets."""
+    lines = []
+    for number, step in enumerate(program.kernel_steps):
+        if not isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)):
+            continue
+        for part in step.kernel.contractions:
+            cuts: dict[str, list[str]] = {}
+            for schedule in part.schedules:
+                if schedule.bands:
+                    cuts.setdefault(f"{schedule.bands} bands of rows{_teams(schedule)}", []).append(schedule.isa)
+            sets = len(part.schedules) > 1
+            told = [cut + (f" ({', '.join(isas)})" if sets else "") for cut, isas in cuts.items()]
+            lines += [f"    split: {number} {part.label}: {'; '.join(told)}"] if told else []
+    return lines
 
 
 def _teams(schedule: Schedule) -> str:
-    few = [what for what, ok in (("small", schedule.small_teams), ("large", schedule.large_teams)) if ok]
-    return f", of {' and '.join(few)} teams" if few else ""
+    some = [what for what, ok in (("small", schedule.small_teams), ("large", schedule.large_teams)) if ok]
+    return f" in {' and '.join(some)} teams" if some else ""
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:
