@@ -7,68 +7,59 @@
 
 #include "tc_vector.h"
 
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
 #if defined(TC_ISA_AVX512)
 enum { TC_TRANSPOSE_SIDE = 16 };
-
-/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. Quarters of
-   vectors come from memory to where they belong, which takes no shuffle, so that half as many do. */
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
-{
-    for (int c = 0; c < 16; c += 4) {
-        __m512 r[4]; /* r[i]: in each quarter q, four columns of row 4 * q + i */
-        for (int i = 0; i < 4; ++i) {
-            const float *at = from + (i * from_step + c);
-            r[i] = _mm512_castps128_ps512(_mm_loadu_ps(at));
-            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x00f0, _mm_loadu_ps(at + 4 * from_step));
-            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0x0f00, _mm_loadu_ps(at + 8 * from_step));
-            r[i] = _mm512_mask_broadcast_f32x4(r[i], 0xf000, _mm_loadu_ps(at + 12 * from_step));
-        }
-        const __m512d a = _mm512_castps_pd(_mm512_unpacklo_ps(r[0], r[1]));
-        const __m512d b = _mm512_castps_pd(_mm512_unpackhi_ps(r[0], r[1]));
-        const __m512d x = _mm512_castps_pd(_mm512_unpacklo_ps(r[2], r[3]));
-        const __m512d y = _mm512_castps_pd(_mm512_unpackhi_ps(r[2], r[3]));
-        _mm512_storeu_ps(to + c * to_step, _mm512_castpd_ps(_mm512_unpacklo_pd(a, x)));
-        _mm512_storeu_ps(to + (c + 1) * to_step, _mm512_castpd_ps(_mm512_unpackhi_pd(a, x)));
-        _mm512_storeu_ps(to + (c + 2) * to_step, _mm512_castpd_ps(_mm512_unpacklo_pd(b, y)));
-        _mm512_storeu_ps(to + (c + 3) * to_step, _mm512_castpd_ps(_mm512_unpackhi_pd(b, y)));
-    }
-}
+typedef __m512 tc_rows;
+typedef __m512d tc_row_pairs;
+#define TC_ROWS(operation) _mm512_##operation
 #elif defined(TC_ISA_AVX2)
 enum { TC_TRANSPOSE_SIDE = 8 };
+typedef __m256 tc_rows;
+typedef __m256d tc_row_pairs;
+#define TC_ROWS(operation) _mm256_##operation
+#else
+enum { TC_TRANSPOSE_SIDE = 4 };
+typedef __m128 tc_rows;
+typedef __m128d tc_row_pairs;
+#define TC_ROWS(operation) _mm_##operation
+#endif
 
-/* The same: halves of vectors come from memory to where they belong. */
+/* Four columns of every fourth row, one row in each quarter of a line. They come from memory to where they belong, which takes
+   no shuffle. */
+static TC_INLINE tc_rows tc_every_fourth(const float *from, tc_index from_step)
+{
+#if defined(TC_ISA_AVX512)
+    __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(from));
+    x = _mm512_mask_broadcast_f32x4(x, 0x00f0, _mm_loadu_ps(from + 4 * from_step));
+    x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(from + 8 * from_step));
+    return _mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(from + 12 * from_step));
+#elif defined(TC_ISA_AVX2)
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)), _mm_loadu_ps(from + 4 * from_step), 1);
+#else
+    (void)from_step;
+    return _mm_loadu_ps(from);
+#endif
+}
+
+/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. */
 static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
 {
-    for (int c = 0; c < 8; c += 4) {
-        __m256 r[4]; /* r[i]: in each half h, four columns of row 4 * h + i */
-        for (int i = 0; i < 4; ++i) {
-            const float *at = from + (i * from_step + c);
-            r[i] = _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(at)), _mm_loadu_ps(at + 4 * from_step), 1);
-        }
-        const __m256d a = _mm256_castps_pd(_mm256_unpacklo_ps(r[0], r[1]));
-        const __m256d b = _mm256_castps_pd(_mm256_unpackhi_ps(r[0], r[1]));
-        const __m256d x = _mm256_castps_pd(_mm256_unpacklo_ps(r[2], r[3]));
-        const __m256d y = _mm256_castps_pd(_mm256_unpackhi_ps(r[2], r[3]));
-        _mm256_storeu_ps(to + c * to_step, _mm256_castpd_ps(_mm256_unpacklo_pd(a, x)));
-        _mm256_storeu_ps(to + (c + 1) * to_step, _mm256_castpd_ps(_mm256_unpackhi_pd(a, x)));
-        _mm256_storeu_ps(to + (c + 2) * to_step, _mm256_castpd_ps(_mm256_unpacklo_pd(b, y)));
-        _mm256_storeu_ps(to + (c + 3) * to_step, _mm256_castpd_ps(_mm256_unpackhi_pd(b, y)));
+    for (int c = 0; c < TC_TRANSPOSE_SIDE; c += 4, from += 4, to += 4 * to_step) {
+        tc_rows r[4];
+        for (int i = 0; i < 4; ++i)
+            r[i] = tc_every_fourth(from + i * from_step, from_step);
+        const tc_row_pairs a = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[0], r[1]));
+        const tc_row_pairs b = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[0], r[1]));
+        const tc_row_pairs x = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[2], r[3]));
+        const tc_row_pairs y = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[2], r[3]));
+        TC_ROWS(storeu_ps)(to, TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(a, x)));
+        TC_ROWS(storeu_ps)(to + to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(a, x)));
+        TC_ROWS(storeu_ps)(to + 2 * to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(b, y)));
+        TC_ROWS(storeu_ps)(to + 3 * to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(b, y)));
     }
 }
-#elif defined(TC_ISA_X86_64)
-enum { TC_TRANSPOSE_SIDE = 4 };
-
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
-{
-    const __m128 a = _mm_loadu_ps(from), b = _mm_loadu_ps(from + from_step), c = _mm_loadu_ps(from + 2 * from_step);
-    const __m128 d = _mm_loadu_ps(from + 3 * from_step);
-    const __m128 ab = _mm_unpacklo_ps(a, b), cd = _mm_unpacklo_ps(c, d);
-    const __m128 high_ab = _mm_unpackhi_ps(a, b), high_cd = _mm_unpackhi_ps(c, d);
-    _mm_storeu_ps(to, _mm_movelh_ps(ab, cd));
-    _mm_storeu_ps(to + to_step, _mm_movehl_ps(cd, ab));
-    _mm_storeu_ps(to + 2 * to_step, _mm_movelh_ps(high_ab, high_cd));
-    _mm_storeu_ps(to + 3 * to_step, _mm_movehl_ps(high_cd, high_ab));
-}
+#undef TC_ROWS
 #elif defined(TC_ISA_NEON)
 enum { TC_TRANSPOSE_SIDE = 4 };
 

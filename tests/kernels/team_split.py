@@ -60,7 +60,7 @@ def in_c(found: TeamSplit) -> list[int]:
     text = emit_split(found)
     with tempfile.TemporaryDirectory() as folder:
         source, program = Path(folder) / "share.c", Path(folder) / "share"
-        source.write_text(PROGRAM.format(share=text["share"], most=max(SIZES), time=text["time"],
+        source.write_text(PROGRAM.format(share=text["share"], most=max(SIZES), time=found.split.time,
                                          threads=text["before_threads"]), encoding="utf-8")
         subprocess.run(["cc", "-std=c11", "-Wall", "-Wextra", "-Werror", str(source), "-o", str(program)], check=True)
         return [int(x) for x in subprocess.run([program], capture_output=True, text=True, check=True).stdout.split()]

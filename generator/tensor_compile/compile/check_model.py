@@ -102,9 +102,10 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
-    model_program.warn_fewer(options, request.threads, assemble.toolchains(options)[2])
     with Progress() as progress:
         made = assemble.run(options, progress)
+        progress.say("")
+        model_program.warn_fewer(options, request.threads, made.target)
         cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
         known_dims(made.compiled.plan.functions, request.dims, options.shown)

@@ -37,10 +37,10 @@ class Request:
 def run(options: Options, request: Request) -> int:
     for path in filter(None, (request.inputs, request.state)):
         tensor_files.read(Path(path), path)  # what is wrong with a file is said before the model is built
-    model_program.warn_fewer(options, request.threads, assemble.toolchains(options)[2])
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)
+        model_program.warn_fewer(options, request.threads, target)
         made = assemble.run(processor.best_only(options, target), progress)
         function = function_of(made, options.shown, request)
         folder = Path(scratch)

@@ -202,13 +202,14 @@ def emit_split(found: TeamSplit | None) -> dict[str, object]:
     s, apart = found.split, found.last.items if found.last is not None else 0
     values: dict[str, object] = {
         "in_bands": s.most > 0, "parameter": ", tc_index threads" if s.most else "",
+        "argument": ", threads" if s.most else "", "time": s.time,
         "team_groups": team_groups(s.most), "one_block": s.block >= s.tiles, "wide": s.wide,
         "narrow": s.tiles * s.groups, "narrow_time": s.narrow_time, "wide_time": s.wide_time, "tiles": s.tiles,
         "last_tile": s.tiles - 1, "groups": s.groups, "last_group": s.groups - 1, "block": s.block, "row": s.row,
         "down": s.down, "fewer_rows": s.row - s.last_row, "fewer_columns": s.column - s.last_column,
         "row_time": s.row * s.across, "column": s.column, "column_time": s.down * s.column,
         "last_time": s.row * s.last_column, "tile_time": s.row * s.column, "last_row_time": s.last_row * s.column}
-    return {"uneven": found.timed, "time": s.time, "items": s.items, "last_apart": apart,
+    return {"uneven": found.timed, "items": s.items, "last_apart": apart,
             "before_threads": ", team" if s.most else "",
             "all": f"team > 1 ? {s.items} : {s.items + apart}" if apart else "cut(d).all",
             "share": expand_file("contraction/share.c.in", values).rstrip("\n") if found.timed else ""}
