@@ -10,24 +10,21 @@
 #if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
 #if defined(TC_ISA_AVX512)
 enum { TC_TRANSPOSE_SIDE = 16 };
-typedef __m512 tc_rows;
 typedef __m512d tc_row_pairs;
 #define TC_ROWS(operation) _mm512_##operation
 #elif defined(TC_ISA_AVX2)
 enum { TC_TRANSPOSE_SIDE = 8 };
-typedef __m256 tc_rows;
 typedef __m256d tc_row_pairs;
 #define TC_ROWS(operation) _mm256_##operation
 #else
 enum { TC_TRANSPOSE_SIDE = 4 };
-typedef __m128 tc_rows;
 typedef __m128d tc_row_pairs;
 #define TC_ROWS(operation) _mm_##operation
 #endif
 
 /* Four columns of every fourth row, one row in each quarter of a line. They come from memory to where they belong, which takes
    no shuffle. */
-static TC_INLINE tc_rows tc_every_fourth(const float *from, tc_index from_step)
+static TC_INLINE tcq_f32 tc_every_fourth(const float *from, tc_index from_step)
 {
 #if defined(TC_ISA_AVX512)
     __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(from));
@@ -42,45 +39,76 @@ static TC_INLINE tc_rows tc_every_fourth(const float *from, tc_index from_step)
 #endif
 }
 
-/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. */
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+/* to[j][i] = from[i * from_step + j] for j below 4 and i below TC_TRANSPOSE_SIDE. */
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step)
 {
-    for (int c = 0; c < TC_TRANSPOSE_SIDE; c += 4, from += 4, to += 4 * to_step) {
-        tc_rows r[4];
-        for (int i = 0; i < 4; ++i)
-            r[i] = tc_every_fourth(from + i * from_step, from_step);
-        const tc_row_pairs a = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[0], r[1]));
-        const tc_row_pairs b = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[0], r[1]));
-        const tc_row_pairs x = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[2], r[3]));
-        const tc_row_pairs y = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[2], r[3]));
-        TC_ROWS(storeu_ps)(to, TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(a, x)));
-        TC_ROWS(storeu_ps)(to + to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(a, x)));
-        TC_ROWS(storeu_ps)(to + 2 * to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(b, y)));
-        TC_ROWS(storeu_ps)(to + 3 * to_step, TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(b, y)));
-    }
+    tcq_f32 r[4];
+    for (int i = 0; i < 4; ++i)
+        r[i] = tc_every_fourth(from + i * from_step, from_step);
+    const tc_row_pairs a = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[0], r[1]));
+    const tc_row_pairs b = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[0], r[1]));
+    const tc_row_pairs x = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[2], r[3]));
+    const tc_row_pairs y = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[2], r[3]));
+    to[0] = TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(a, x));
+    to[1] = TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(a, x));
+    to[2] = TC_ROWS(castpd_ps)(TC_ROWS(unpacklo_pd)(b, y));
+    to[3] = TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(b, y));
 }
 #undef TC_ROWS
 #elif defined(TC_ISA_NEON)
 enum { TC_TRANSPOSE_SIDE = 4 };
 
-static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step)
 {
     const float32x4x2_t ab = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_step));
     const float32x4x2_t cd = vtrnq_f32(vld1q_f32(from + 2 * from_step), vld1q_f32(from + 3 * from_step));
-    vst1q_f32(to, vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0])));
-    vst1q_f32(to + to_step, vcombine_f32(vget_low_f32(ab.val[1]), vget_low_f32(cd.val[1])));
-    vst1q_f32(to + 2 * to_step, vcombine_f32(vget_high_f32(ab.val[0]), vget_high_f32(cd.val[0])));
-    vst1q_f32(to + 3 * to_step, vcombine_f32(vget_high_f32(ab.val[1]), vget_high_f32(cd.val[1])));
+    to[0] = vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0]));
+    to[1] = vcombine_f32(vget_low_f32(ab.val[1]), vget_low_f32(cd.val[1]));
+    to[2] = vcombine_f32(vget_high_f32(ab.val[0]), vget_high_f32(cd.val[0]));
+    to[3] = vcombine_f32(vget_high_f32(ab.val[1]), vget_high_f32(cd.val[1]));
 }
 #else
 enum { TC_TRANSPOSE_SIDE = 1 };
+#endif
 
+/* to[j * to_step + i] = from[i * from_step + j] for i, j below TC_TRANSPOSE_SIDE: four columns at a time. */
 static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const float *from, tc_index from_step)
 {
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64) || defined(TC_ISA_NEON)
+    for (int c = 0; c < TC_TRANSPOSE_SIDE; c += 4, from += 4, to += 4 * to_step) {
+        tcq_f32 four[4];
+        tc_turn_four(four, from, from_step);
+        for (int j = 0; j < 4; ++j)
+            tcq_store_f32(to + j * to_step, four[j]);
+    }
+#else
     (void)to_step, (void)from_step;
     *to = *from;
-}
 #endif
+}
+
+/* Four terms of 16 columns that lie `from_step` apart, of which the first `count` exist: side by side at `to`, which is the
+   result. Others are as the last one. */
+static TC_INLINE const float *tc_some_columns(float to[16 * 4], const float *from, tc_index from_step, tc_index count)
+{
+    for (tc_index i = 0; i < 16; ++i)
+        for (tc_index j = 0; j < 4; ++j)
+            to[4 * i + j] = from[(i < count ? i : count - 1) * from_step + j];
+    return to;
+}
+
+/* Brings the line at p, which can be read, to the first cache. A load on x86-64: a Zen 4 brings what follows the lines of loads
+   from memory by itself, but not what follows those of prefetches. */
+static TC_INLINE void tc_touch(const float *p)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
+    int loaded;
+    __asm__ volatile("mov{l} {%1, %0|%0, %1}" : "=r"(loaded) : "m"(*p));
+    (void)loaded;
+#else
+    __builtin_prefetch(p, 0, 3);
+#endif
+}
 
 /* The same for 16 x 16 elements, of which the first `rows` rows of `from` exist; zeros stand for the others. */
 static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step,

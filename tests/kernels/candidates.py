@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, typed, window, \
-    with_residual
+from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, term_by_term, \
+    typed, window, with_residual
 from joined import joined
 from processor import lacks, own_sets
 from tap import done, equal, note, ok, skip
@@ -26,7 +26,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
-from tensor_compile.emit.contraction import candidates as table, image_lines
+from tensor_compile.emit.contraction import candidates as table, image_lines, turned as turned_columns
 from tensor_compile.emit.integers.windows import multiplies_four
 from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.candidate_table import Candidate
@@ -42,6 +42,7 @@ TURNED = "results column by column"
 CUT = "taps in blocks:"
 PARTS = "turns of the outermost loop:"
 LINES = "lines of images:"
+TERM_BY_TERM = "columns term by term:"
 MANY = 8    # tiles of a set, of whose kernels the short form takes a third, and each at least once
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
@@ -186,6 +187,23 @@ def images(isa: str) -> list[Case]:
             for size in sizes]
 
 
+def turned_in_registers(isa: str) -> list[Case]:
+    """Columns that lie term by term, of as many rows as there may be: neighbours and not, whole panels, some of the
+    last one, fewer than one, rows that lie apart; the last columns end with a page."""
+    n, b = dim("n"), dim("b", 8)
+    found = [("1 x 64", term_by_term(1, 64, 64), [{}]),
+             ("3 x n, terms of 64", term_by_term(3, sym(n), 64), [{n: size} for size in (1, 15, 16, 17, 47, 97)]),
+             ("2 x 37, terms of 4", term_by_term(2, 37, 4), [{}]),
+             ("5 x 20, terms of 24", term_by_term(5, 20, 24), [{}]),
+             ("8 x 33, terms of 16, apart", term_by_term(8, 33, 16, 21), [{}]),
+             ("4 x n, terms of 48, apart", term_by_term(4, sym(n), 48, 50, sym(b)), [{n: 33, b: 1}, {n: 31, b: 3}]),
+             ("7 x 40, terms of 32, a turned", term_by_term(7, 40, 32, transposed=True), [{}]),
+             ("6 x 48, one batch", term_by_term(6, 48, 128, batch=1), [{}])]
+    forms = [(name, kernel, sizes, turned_columns.schedule_of(kernel, isa)) for name, kernel, sizes in found]
+    return [Case(f"{TERM_BY_TERM} {name}", kernel, size, (form,), form) for name, kernel, sizes, form in forms if form
+            for size in sizes]
+
+
 def schedules(tile: Candidate, target: targets.Target) -> list[Schedule]:
     """Every form of a tile, with blocks so small that each kernel has several."""
     plain = Schedule(tile.isa, tile.dtype, tile.rows, tile.columns)
@@ -290,7 +308,7 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                 out.append(Case("bands of a padded convolution", image, {}, (form,), form))
         whole_table += out if everything or len(table.candidates(isa)) < MANY else \
             thinned(out, i % 3, {case.name for case in whole_table})
-    return whole_table + images(isa)
+    return whole_table + images(isa) + turned_in_registers(isa)
 
 
 def thinned(found: list[Case], first: int, before: set[str]) -> list[Case]:
@@ -323,6 +341,8 @@ def main() -> None:
             if instruction_set(isa).tiles:   # tiles.py
                 continue
             todo = cases(isa, target, everything)
+            few = len([c for c in todo if c.name.startswith(TERM_BY_TERM)])
+            ok(few == (14 if instruction_set(isa).has_vectors else 0), f"{isa}: columns term by term")
             if isa in target.integer_isas:   # the others are those of its base
                 todo = [c for c in todo if c.kernel.product.integer]
                 lines = len([c for c in todo if c.name.startswith(LINES)])
@@ -337,7 +357,7 @@ def main() -> None:
             equal({name for tile in floats for name, *_ in parts_of(tile, target)},
                   {name for tile in floats for name, *_ in parts(tile, target.panel)},
                   f"{isa}: every kernel whose tiles are its own fits a tile with blocks of terms")
-            tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates}
+            tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates if not s.turned}
             ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")
             run(program(todo, tools, Path(folder) / isa), isa, wrapper)

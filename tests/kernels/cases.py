@@ -56,6 +56,17 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
                              (Store("out", (*at, sym(vm), sym(vn)), value),), (*params, out), dims_of(m, n, k, *sizes))
 
 
+def term_by_term(m: Size, n: Size, k: Size, apart: int | None = None, batch: Size = 2,
+                 transposed: bool = False) -> ContractionKernel:
+    """out[b, m, n] = a[b, m, k] * b[b, n, k]: columns lie term by term, as a decoder's keys do; apart: from one to the
+    next. transposed: a is stored [k, m]."""
+    kernel = matmul(m, n, k, 0, batch, bias=False, transposed=transposed)
+    ((at,), (vn,), (vk,)) = kernel.batch, kernel.n, kernel.k
+    keys = Buffer("b", "f32", (wrap(batch), wrap(n), wrap(k if apart is None else apart)), (0, 1, 2), "input")
+    params = tuple(keys if p.name == "b" else p for p in kernel.params)
+    return replace(kernel, b=(Load("b", "f32", (sym(at), sym(vn), sym(vk))),), params=params)
+
+
 def predicated(m: Size, n: Size, k: Size, given: bool = True) -> ContractionKernel:
     """out[m, n] = the sum of a[m, k] * b[k, n] where k <= m + 3 and p[k], if that is given, as far as NaN shows it; b
     in place."""

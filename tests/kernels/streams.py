@@ -33,6 +33,14 @@ def values(heads: int, rows: int, count: IntLike, room: int, width: int, first: 
     return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(k), sym(n) + first)),))
 
 
+def columns(heads: int, rows: int, count: IntLike, room: int, width: int, used: int | None = None) -> ContractionKernel:
+    """out[h, m, n] = a[h, m, k] * s[h, n, k]: a decoder's keys, of whose terms `used` are taken (all)."""
+    kernel = matmul(rows, count, used or width, 0, heads, bias=False)
+    (h,), (n,), (k,) = kernel.batch, kernel.n, kernel.k
+    buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width)}
+    return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(n), sym(k))),))
+
+
 def of_two(rows: int, count: int, room: int) -> ContractionKernel:
     """out[h, m, d] = a[m, k] * s[h, k, d]: columns of two variables, which lie as far apart as states of heads."""
     kernel = heads(rows, 3, 64, count)
@@ -99,6 +107,13 @@ equal(of_state(Step(values(3, 3, 4097, 4608, 64, kind="temp"))), None, "values o
 equal(of_state(Step(values(3, 3, 4097, 4608, 128, first=64))),
       ("0", "12", "4", "4097", "256", "64", "512", "64", "256", str(4608 * 512)), "columns behind others")
 equal(of_state(Step(of_two(1, 4097, 4608))), None, "columns that are no neighbours")
+equal(of_state(Step(columns(3, 3, 4097, 4608, 64))),
+      ("0", "771", "257", "1", "0", "4096", "0", "4096", str(4097 * 256), str(4608 * 256)),
+      "keys: 16 columns of each head")
+equal(of_state(Step(columns(3, 1, past + 1, 4608, 64))),
+      ("0", "3*floordiv(past, 16) + 3", "floordiv(past, 16) + 1", "1", "0", "4096", "0", "4096", "256*past + 256",
+       str(4608 * 256)), "of a number that a call gives")
+equal(of_state(Step(columns(3, 3, 4097, 4608, 64, used=32))), None, "columns that have others' terms between them")
 equal(of_state(keys(3, 4097, 4608, 64)),
       ("0", "99", "33", "1", "0", "32768", "0", "32768", str(4097 * 256), str(4608 * 256)), "keys: tiles of 128")
 equal(of_state(keys(3, past + 1, 4608, 64)),

@@ -21,6 +21,7 @@ from tensor_compile.loops.program_ir import Step
 
 TARGET = targets.load(targets.find("x86_64"))
 TINY = replace(TARGET, l2=64, threads=1)    # nothing fits its cache: what can be is a region of tiles
+PLAIN = replace(TINY, isas=("scalar",))     # and kernels work on one element after the other
 GRAPHS = os.path.join(os.environ["TC_SOURCE_ROOT"], "tests", "graphs")
 
 

@@ -6,7 +6,7 @@
 import os
 import sys
 
-from harness import TARGET, TINY
+from harness import PLAIN, TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
 from tensor_compile.loops import fuse, layout, lower, plan, schedule, shorten, tile_regions, verify_loops
@@ -34,7 +34,8 @@ def run(name: str, text: str, file: str) -> str:
         elif name == "shorten":
             made = shorten.shorten(unit)
         elif name == "tile":
-            made = tile_regions.form(unit, TINY if "\n# tiny\n" in text else TARGET)
+            made = tile_regions.form(unit, TINY if "\n# tiny\n" in text else
+                                     PLAIN if "\n# tiny, no vectors\n" in text else TARGET)
         elif name == "schedule":
             made = schedule.schedule(unit, TARGET)
         else:

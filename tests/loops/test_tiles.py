@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tile regions: what runs in them gives the bits of the direct evaluation, and what the verifier says of mistakes."""
-from harness import TARGET, TINY, compare, compare_ways, module_of, moved_in_calls, sample
+from harness import PLAIN, TARGET, TINY, compare, compare_ways, module_of, moved_in_calls, sample
 from tap import done, equal, ok, raises
 from tensor_compile import target as targets
 from tensor_compile.graph.errors import ParseError
@@ -59,9 +59,9 @@ def attention(heads: int, shared: int, rows: str, keys: str, features: int, out:
                  f'%2 "v" : f32[{shared},{keys},{out}] {LOC}', lines, dims=("n 1:20", "s 1:40"))
 
 
-def check(name: str, module, sizes: dict[str, int], count: int = 1, **options):
+def check(name: str, module, sizes: dict[str, int], count: int = 1, target=TINY, **options):
     """The program in tiles, once it gave the right results forwards and backwards."""
-    differences, program, counts = compare_ways((False, True), module, "f", sizes, target=TINY, **options)
+    differences, program, counts = compare_ways((False, True), module, "f", sizes, target=target, **options)
     for difference, way in zip(differences, ("", ", backwards"), strict=True):
         equal(difference, "", f"{name}, {sizes}{way}")
     found = [r for r in regions(program.steps) if isinstance(r, Tiles)]
@@ -122,13 +122,21 @@ def keys(rows: int, size: int | str = "s", dims: tuple[str, ...] = ("s 1:300",))
 
 for rows in (1, 2):
     for size in (1, 16, 130, 257):
-        tiles = check("keys", keys(rows), {"s": size}, seed=size)
+        tiles = check("keys", keys(rows), {"s": size}, target=PLAIN, seed=size)
 equal([s.kernel.label for s in tiles.body], ["pack", "dot"], "packed within the tile")
 for size in (160, 163):     # whole panels, and not; the last tile has fewer of them
-    check(f"{size} keys", keys(2, size, ()), {}, seed=size)
+    check(f"{size} keys", keys(2, size, ()), {}, target=PLAIN, seed=size)
 for s in (3, 10):
-    check("whole panels of keys", keys(2, "16*s", ("s 1:20",)), {"s": s}, seed=s)
-check("keys of many rows", keys(17), {"s": 20}, count=0)
+    check("whole panels of keys", keys(2, "16*s", ("s 1:20",)), {"s": s}, target=PLAIN, seed=s)
+check("keys of many rows", keys(17), {"s": 20}, count=0, target=PLAIN)
+
+# With vectors, the product reads the columns where they lie.
+for rows in (1, 3, 8, 9):
+    for size in (1, 16, 130):
+        difference, program, _ = compare(keys(rows), "f", {"s": size}, seed=size, target=TARGET)
+        equal(difference, "", f"{size} keys of {rows} rows, term by term")
+    equal([s.kernel.label for s in program.steps], ["dot"] if rows < 9 else ["pack", "dot"],
+          f"{rows} rows: panels are made for many rows alone")
 
 # Images of a batch: convolution and pooling of some of them at a time.
 digits = parse_module(sample("digits"), "digits.tcg")

@@ -4,7 +4,8 @@ that lie in a state. Memory sets their time.
 
 A thread that waits at a barrier fetches its part of what the next two of them read (tc_barrier_ahead), so that memory
 is read while small steps run, or other threads finish. What a part is the kernel says: all panels of all its products,
-one product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`); of tiles, all tiles.
+one product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`, and turned.c.in); of tiles,
+all tiles.
 """
 from __future__ import annotations
 
@@ -66,7 +67,7 @@ def streams(item: Element, packed: Mapping[str, int]) -> Streams | None:
         return _keys(item)
     if not isinstance(item, Step):
         return None
-    return _weights(item.kernel, packed) or _values(item.kernel)
+    return _weights(item.kernel, packed) or _in_place(item.kernel)
 
 
 def _weights(kernel: Kernel, packed: Mapping[str, int]) -> Streams | None:
@@ -104,24 +105,28 @@ def _panels(part: ContractionKernel, packed: Mapping[str, int]) -> int:
 
 # -- states ---------------------------------------------------------------------------------------------------------
 
-def _values(kernel: Kernel) -> Streams | None:
-    """A product whose second operand is read where it lies in a state, as values are: panels are neighbouring columns
-    of all terms, groups the batches."""
+def _in_place(kernel: Kernel) -> Streams | None:
+    """A product whose second operand is read where it lies in a state: panels are neighbouring columns of all terms,
+    groups the batches."""
     if not isinstance(kernel, ContractionKernel) or kernel.b_panel or len(kernel.b) != 1:
         return None
     (b,), rows, columns = kernel.b, domain_size(kernel.m), domain_size(kernel.n)
-    if len(kernel.batch) > 1 or not len(kernel.k) == len(kernel.n) == 1 \
-            or not (rows.is_const and rows.value <= ROWS and columns.is_const) or columns.value % PANEL:
+    if len(kernel.batch) > 1 or not len(kernel.k) == len(kernel.n) == 1 or not (rows.is_const and rows.value <= ROWS):
         return None
-    own = (*kernel.batch, *kernel.k, *kernel.n)
-    buffer, offset, steps = _read(kernel.params, b, own)
-    if buffer is None or steps[-1] != 1:
+    buffer, offset, steps = _read(kernel.params, b, (*kernel.batch, *kernel.k, *kernel.n))
+    if buffer is None:
         return None
-    size, across = DTYPES[buffer.dtype].bytes, columns.value // PANEL
+    size, (terms_step, columns_step) = DTYPES[buffer.dtype].bytes, steps[-2:]
     terms, batches = extent(kernel.k[0]), product(extent(s) for s in kernel.batch)
-    outer = steps[0] if kernel.batch else 0
-    return _of_state(buffer, Stream(wrap(0), batches * across, wrap(across), terms, offset, PANEL * size,
-                                    steps[-2] * size, PANEL * size, wrap(columns.value * size), outer * size))
+    across, outer = (columns + (PANEL - 1)) // PANEL, steps[0] * size if kernel.batch else 0
+    if columns_step == 1 and columns.is_const and columns.value % PANEL == 0:    # side by side, as values are
+        return _of_state(buffer, Stream(wrap(0), batches * across, across, terms, offset, PANEL * size,
+                                        terms_step * size, PANEL * size, columns * size, outer))
+    if terms_step == 1 and terms == columns_step:    # one behind the other, as keys are
+        panel = PANEL * columns_step * size
+        return _of_state(buffer, Stream(wrap(0), batches * across, across, wrap(1), offset, panel, 0, panel,
+                                        columns * (columns_step * size), outer))
+    return None
 
 
 def _keys(tiles: Tiles) -> Streams | None:

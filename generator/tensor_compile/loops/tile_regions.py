@@ -32,6 +32,7 @@ from .races import between_tiles
 from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritten, unlinear
 from .tile_axes import Axis
 from .tile_panels import panels, tiled
+from .turned import turned
 from .uses import Uses
 
 ROWS = 32
@@ -174,7 +175,8 @@ class _Former:
 
     # -- panels
     def pack_within(self, items: list[Element], at: int) -> None:
-        """Puts the packing of a product's second operand and the product into a region, where that pays."""
+        """Leaves out the packing of a product's second operand, or puts it and the product into a region, where that
+        pays."""
         kernel = items[at]
         name = kernel.b[0].buffer
         makers = [j for j in range(at) if isinstance(items[j], LoopNestKernel) and name in written(items[j])]
@@ -183,6 +185,12 @@ class _Former:
             return
         pack = panels(items[makers[0]], kernel)
         if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
+            return
+        plain = turned(pack, self.buffers, self.target)
+        if plain is not None:
+            del self.buffers[name]
+            items[makers[0]], items[at] = None, plain
+            self.fusions.append(f"{kernel.label} reads columns of {plain.b[0].buffer} where they lie, without panels")
             return
         label = f"{pack.pack.label}+{kernel.label}"
         panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(domain_size(kernel.m))

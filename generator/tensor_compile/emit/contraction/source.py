@@ -28,6 +28,7 @@ from ..constants import constant
 from ..scalar import C_TYPE, extent
 from .schedule_blocks import asks_threads, fetches_soon, remembers
 from .team_split import emit_split, team_split
+from .turned import emit_turned
 from ..template import expand_file
 
 
@@ -57,8 +58,7 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         form = (identity(part), schedule)
         if form not in owns:
             owns[form] = f"part{len(owns)}_" if len(parts) > 1 else ""
-            text, needed = (emit_lines(part, schedule, owns[form]), frozenset[Micro]()) if schedule.lines else \
-                in_memory.emit_part(part, schedule, owns[form])
+            text, needed = _text(part, schedule, owns[form])
             texts.append(text)
             micros |= needed
         pointer, dim = ({x: j for j, x in enumerate(of)} for of in (kernel.params, kernel.dims))
@@ -80,6 +80,15 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "large_teams": chosen[0].large_teams, "large": LARGE_PIECES,
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
+
+
+def _text(part: ContractionKernel, schedule: Schedule, own: str) -> tuple[str, frozenset[Micro]]:
+    """Of a part: everything but the function that the driver calls, and the micro-kernels that it needs."""
+    if schedule.lines:
+        return emit_lines(part, schedule, own), frozenset()
+    if schedule.turned:
+        return emit_turned(part, schedule, own), frozenset()
+    return in_memory.emit_part(part, schedule, own)
 
 
 def emit_reference(kernel: ContractionKernel | GroupedContractionKernel, symbol: str,

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Products of few rows by columns that lie in memory term by term (templates/contraction/turned.c.in, loops/turned.py).
+
+16 columns are taken at a time. Four terms of each are turned in registers, as many columns as a register has lanes, and
+multiplied by all rows at once; nothing is stored before the epilogue. Memory sets the time, so each turn brings some
+lines of the next 16 columns to the first cache, in the order in which they lie. Items are batches x 16 columns.
+"""
+from __future__ import annotations
+
+from ...instruction_sets import InstructionSet, instruction_set
+from ...loops.contraction_schedule import Schedule
+from ...loops.loop_ir import ContractionKernel
+from ...symbolic import ZERO
+from .access import Access
+from .candidate_table import PANEL
+from .epilogue import Epilogue, names_of
+from ..index import c_index
+from ..template import expand_file
+from .walk import batch_decode, batch_names, place
+
+FOUR = 4     # terms that are turned together
+OTHERS = 8   # registers beside the sums: terms that are turned, and what they come from
+LINE = 16    # elements of a line of the caches
+
+
+def schedule_of(kernel: ContractionKernel, isa: str) -> Schedule | None:
+    """The schedule of a kernel that is computed so; None of any other kernel."""
+    access = Access.of(kernel)
+    if not access.turned or not instruction_set(isa).has_vectors:
+        return None
+    return Schedule(isa, kernel.product.name, access.rows.value, PANEL, epilogue="registers", turned=True)
+
+
+def emit_turned(kernel: ContractionKernel, schedule: Schedule, own: str) -> str:
+    """The text of everything but the function that the driver calls."""
+    access, isa, names, rows = Access.of(kernel), instruction_set(schedule.isa), names_of(kernel), schedule.mr
+    number = {p.name: i for i, p in enumerate(kernel.params)}
+    epilogue = Epilogue(kernel, access, names, own, True)
+    apart, terms = access.b_offset.coefficient(access.column), access.terms.value
+    assert apart is not None and len(access.inside) == 1
+    place_first, place_row = place(kernel, access, names)
+    registers = PANEL // isa.lanes
+    line = f"u * {LINE}" if apart == terms else f"u / {terms // LINE} * {apart} + u % {terms // LINE} * {LINE}"
+    b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
+    values: dict[str, object] = {
+        "schedule": schedule.name, "own": own, "rows": rows, "terms": terms, "apart": apart.value,
+        "m_text": c_index(access.rows, names), "n_text": c_index(access.columns, names),
+        "batch_text": c_index(access.batches, names),
+        "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
+        "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
+        "finishes": epilogue.finishes(2 * rows), "partial": not epilogue.whole_panels,
+        "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, names),
+        "a": number[kernel.a.buffer], "b": number[kernel.b[0].buffer], "b_offset": b_offset,
+        "row_list": [{"r": r, "offset": _row(access, r),
+                      "result": ", ".join(f"tct_add_f32(c{r}_{v}, zero)" for v in range(registers))}
+                     for r in range(rows)],
+        "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
+        "loops": [_terms(isa, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
+        "line": line,
+    }
+    return expand_file("contraction/turned.c.in", values).rstrip("\n")
+
+
+def _row(access: Access, r: int) -> str:
+    """Where row r begins in a."""
+    return f"t->a[0] + {r * access.evenly}" if access.row_stride_known and access.evenly is not None else f"t->a[{r}]"
+
+
+def _together(isa: InstructionSet, rows: int) -> list[range]:
+    """The registers of 16 columns that each walk over the terms takes: as many as have their sums in registers."""
+    count = PANEL // isa.lanes
+    some = max(1, min(count, (isa.registers - OTHERS) // rows))
+    return [range(at, min(at + some, count)) for at in range(0, count, some)]
+
+
+def _terms(isa: InstructionSet, rows: int, step: int, registers: range) -> dict[str, object]:
+    """The walk over the terms of so many registers of columns. fetches: what is read soon is fetched in it."""
+    turned = [{"v": v, "first": v * isa.lanes} for v in registers]
+    products = []
+    for i in range(FOUR):
+        at = f"k + {i}" if step == 1 else f"(k + {i}) * {step}"
+        for r in range(rows):
+            products.append(f"s = tct_splat_f32(x{r} + {at});")
+            products += [f"c{r}_{v} = tct_fma_f32(s, y{v}[{i}], c{r}_{v});" for v in registers]
+    return {"turned": turned, "products": products, "fetches": registers.start == 0}

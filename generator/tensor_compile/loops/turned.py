@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Second operands that are turned in registers: their columns lie term by term in memory, and few rows meet them.
+
+A decoder's keys change with every token, so their panels cannot be made in advance. Panels that are made for each
+product are written and read once more, and while they are made nothing is multiplied. Here the product reads the
+columns where they lie, and turns some terms of 16 of them at a time in registers (emit/contraction/turned.py).
+"""
+from __future__ import annotations
+
+from typing import Mapping
+
+from ..instruction_sets import instruction_set
+from ..symbolic import Expr, is_nonnegative, sym, Sym, ZERO
+from ..target import Target
+from .kernel_interface import changed
+from .loop_ir import ContractionKernel
+from .products import F32
+from .scalar_ir import Buffer, Load
+from .scalars import domain_size, extent
+from .tile_panels import Panels
+
+ROWS = 8           # each turned column is multiplied by so many rows at most; for more, panels are worth making
+FOUR = 4           # terms are turned four at a time
+LINE = 16          # of a line of the caches: columns are whole lines, or lie one behind the other
+
+
+def turned(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | None:
+    """The product without panels: it reads what `pack` would read. None where it must stay as it is."""
+    kernel, rows = p.kernel, domain_size(p.kernel.m)
+    if not all(instruction_set(isa).has_vectors for isa in target.isas) or kernel.product != F32 \
+            or not (rows.is_const and rows.value <= ROWS) or len(kernel.k) != 1 or kernel.where is not None \
+            or kernel.a.dtype != "f32" or kernel.a.valid or kernel.a.dynamic:
+        return None
+    read = _read(p)
+    if read is None:
+        return None
+    (k,), (n,) = kernel.k, kernel.n
+    address, terms = buffers[read.buffer].address(read.index), extent(k)
+    apart = address.coefficient(n)
+    a_step = buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
+    if not (terms.is_const and terms.value % FOUR == 0) or address.coefficient(k) != 1 \
+            or apart is None or not apart.is_const or apart.value < terms.value \
+            or apart != terms and terms.value % LINE or a_step is None or not a_step.is_const:
+        return None
+    return changed(buffers, kernel, b=(read,), b_panel=0)
+
+
+def _read(p: Panels) -> Load | None:
+    """What is packed of column n, term k and the batch; None where it is no plain element of a buffer."""
+    kernel, (store,) = p.kernel, p.pack.phases[0].stores
+    value, (b,), (n,) = store.value, kernel.b, kernel.n
+    if not isinstance(value, Load) or value.dtype != "f32" or value.dynamic:
+        return None
+    walkers = [next((v for v in p.pack.rows if sym(v) == e), None) for e in store.index]
+    lane = walkers[-1]
+    if lane is None or len(set(walkers)) != len(walkers):
+        return None
+    there: dict[Sym, Expr] = {}
+    for walker, e in zip(walkers[:-1], b.index):
+        if walker is None:
+            return None
+        there[walker] = ZERO if walker is p.panel else e
+    there[lane] = sym(n)
+
+    def of_column(e: Expr) -> Expr | None:
+        """Of column n in place of a lane of a panel."""
+        one, panel = e.coefficient(lane), e.coefficient(p.panel)
+        return e.substitute(there) if one is not None and panel == one * kernel.b_panel else None
+
+    index, valid = ([of_column(e) for e in of] for of in (value.index, value.valid))
+    if None in index or not all(e is not None and is_nonnegative(e) for e in valid):
+        return None
+    return Load(value.buffer, value.dtype, tuple(e for e in index if e is not None))
