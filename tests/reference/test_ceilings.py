@@ -131,15 +131,15 @@ with tempfile.TemporaryDirectory() as place:
         turns = f"--threads 9999: calls have {most} threads, this process has {processors} processor" \
                 f"{'s' * (processors > 1)}; threads that take turns do not compute at the same time, and a kernel's " \
                 "time is a thread's\n" if most > processors else ""
-        result = models.tool(folder, "profile", *asked)
-        equal((result.returncode, result.stderr), (0, fewer + (turns and f"two.c: warning: {turns}")),
-              "profile says that threads take turns" if turns else "and how many threads a call has") or \
-            note(result.stderr)
         for command in ("check", "run"):
             result = models.tool(folder, command, *(word for word in asked if word not in ("--calls", "1")))
             ok(result.stderr.startswith(fewer), f"{command} says how many threads a call has") or note(result.stderr)
-        result = models.tool(folder, "bench", *asked)
-        equal((result.returncode, bool(result.stdout), result.stderr.startswith(fewer), turns in result.stderr),
-              (2, False, True, True) if turns else (0, True, True, True),
-              "bench refuses that" if turns else "bench measures what takes no turns") or note(result.stderr)
+        for command in ("bench", "profile"):
+            result = models.tool(folder, command, *asked)
+            hint = f"  hint: see tensor-compile {command} --help\n"
+            refused = f"tensor-compile {command}: error: {turns}{hint}" if turns else ""
+            equal((result.returncode, bool(result.stdout), result.stderr),
+                  (2, False, fewer + refused) if turns else (0, True, fewer),
+                  f"{command} {'refuses threads that take turns' if turns else 'measures others'}") or \
+                note(result.stderr)
 done()

@@ -33,5 +33,5 @@ def run(args: argparse.Namespace) -> int:
 
     if args.backend == "cuda":
         raise UsageError("--target cuda does not go with bench, which times kernels of this processor")
-    request = profile_model.Request(arguments.one_call(args, "bench"), args.calls, turns=False)
+    request = profile_model.Request(arguments.one_call(args, "bench"), args.calls)
     return bench_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "bench"), request, args.chart)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import json
 import statistics
-import sys
 from collections import defaultdict
 from dataclasses import field
 from pathlib import Path
@@ -28,15 +27,13 @@ from .progress import Progress
 @dataclass(frozen=True, slots=True)
 class Request:
     """calls: the most that are measured; trace: where the record is written, "" nowhere; record: one that a program
-    wrote, read instead of measuring. run: how the model is called; inputs are random where it names none. turns: calls
-    may have more threads than this process has processors, with a warning."""
+    wrote, read instead of measuring. run: how the model is called; inputs are random where it names none."""
 
     run: run_model.Request
     calls: int = 100
     trace: str = ""
     record: str = ""
     seed: int = 1
-    turns: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,15 +52,14 @@ def team(request: Request, target: Target) -> int:
     return min(request.run.threads, target.threads)
 
 
-def turns(request: Request, target: Target) -> str:
-    """What is wrong with the times of a team of more threads than this process has processors; "" where it has enough.
-    Another machine's are not known."""
+def refuse_turns(request: Request, target: Target) -> None:
+    """Times of a team of more threads than this process has processors mean nothing. How many another machine has is
+    not known."""
     threads, here = team(request, target), default_jobs()
-    if request.run.wrapper or request.record or threads <= here:
-        return ""
-    return f"--threads {request.run.threads}: calls have {number_of(threads, 'thread')}, this process has " \
-           f"{number_of(here, 'processor')}; threads that take turns do not compute at the same time, and a kernel's " \
-           "time is a thread's"
+    if not request.run.wrapper and not request.record and threads > here:
+        raise UsageError(f"--threads {request.run.threads}: calls have {number_of(threads, 'thread')}, this process "
+                         f"has {number_of(here, 'processor')}; threads that take turns do not compute at the same "
+                         "time, and a kernel's time is a thread's")
 
 
 @dataclass(slots=True)
@@ -119,11 +115,8 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
     _, _, target, _ = assemble.toolchains(options)
     if not request.record:
         model_program.warn_fewer(options, request.run.threads, target)
+    refuse_turns(request, target)
     threads = team(request, target)
-    if wrong := turns(request, target):
-        if not request.turns:
-            raise UsageError(wrong)
-        print(f"{options.shown}: warning: {wrong}", file=sys.stderr)
     with Progress() as progress, cache.scratch() as scratch:
         made = assemble.run(processor.best_only(options, target), progress)
         check_model.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
