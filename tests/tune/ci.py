@@ -80,9 +80,10 @@ exec {ROOT}/generator/tensor-compile "$@"
     ok(result.returncode == 2 and "--prune measures nothing: it goes without --diff, --all and --budget" in
        result.stderr, "--prune --diff is wrong usage") or note(result.stderr)
     equal([arguments.budget(text) for text in ("90", "120s", "1.5m", "none")], [90, 120, 90, None], "times of --budget")
+    ok("a number alone: seconds" in " ".join(run("tensor-compile tune --help").stdout.split()), "in the help, too")
     for text in ("soon", "0s", "-1", "1h"):
-        raises(argparse.ArgumentTypeError, lambda text=text: arguments.budget(text), "not a time such as 120s or 2m: ",
-               text)
+        raises(argparse.ArgumentTypeError, lambda text=text: arguments.budget(text),
+               "not a time such as 120s, 2m or 120 (seconds): ", text)
 
 
 if not ISA:

@@ -34,10 +34,10 @@ def positive(text: str) -> int:
 
 
 def seconds(text: str) -> float:
-    """90, 120s, 2m."""
+    """120s, 2m; 90 are seconds, too."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)(s|m|)", text)
     if not match or not float(match[1]):
-        raise argparse.ArgumentTypeError(f"not a time such as 120s or 2m: {text!r}")
+        raise argparse.ArgumentTypeError(f"not a time such as 120s, 2m or 120 (seconds): {text!r}")
     return float(match[1]) * (60 if match[2] == "m" else 1)
 
 

@@ -40,10 +40,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                              "(its --cache, where that was given; default: .)")
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
     parser.add_argument("--budget", type=arguments.budget, default=DEFAULT_BUDGET, metavar="TIME",
-                        help="use at most about this much time, e.g. 120s or 2m, compiling included (below a minute "
-                             "little is measured; default: 3m; none: no limit, 24 candidates of every kernel): the "
-                             "best instruction set of this machine comes first, of it the kernels with the most "
-                             "operations; the next run goes on")
+                        help="use at most about this much time, e.g. 120s or 2m (a number alone: seconds), "
+                             "compiling included (below a minute little is measured; default: 3m; none: no limit, 24 "
+                             "candidates of every kernel): the best instruction set of this machine comes first, of "
+                             "it the kernels with the most operations; the next run goes on")
     parser.add_argument("--diff", action="store_true",
                         help="measure everything again and print what would change and gain; write nothing")
     parser.add_argument("--prune", action="store_true",
