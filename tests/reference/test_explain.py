@@ -188,7 +188,8 @@ with tempfile.TemporaryDirectory() as place:
        and "variant batch1 (batch == 1)" in result.stdout and "variant generic (all other sizes)" in result.stdout,
        "explain --at, and what each variant serves")
     (folder / "bands.c").write_text(BANDS, encoding="utf-8")
-    result = models.tool(folder, "explain", "bands.c", "--isa", "avx2,avx512", "--target-file", "x86_64")
+    bands = ("explain", "bands.c", "--isa", "avx2,avx512", "--target-file", "x86_64")
+    result = models.tool(folder, *bands)
     if not models.X86:
         skip("whose teams share which kernels in bands of rows", "not a target of this machine")
     else:
@@ -196,6 +197,9 @@ with tempfile.TemporaryDirectory() as place:
               ["split: 0 matmul: 16 bands of rows in large teams (avx2)",
                "split: 1 matmul: 16 bands of rows in small teams (avx2, avx512)"],
               "whose teams share which kernels in bands of rows") or note(result.stderr)
+        said = models.tool(folder, *bands, "--summary").stdout
+        ok("\n  shared by teams in bands of rows: 2 of 2 contractions (explain: split)\n" in said,
+           "and how many, in a summary") or note(said)
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")
 done()

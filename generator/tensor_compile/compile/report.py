@@ -8,13 +8,12 @@ from ..emit.memory import memory
 from ..errors import OptionError, closest
 from ..loops import plan as planning, schedule_cuda
 from ..loops.library_products import LibraryAlgorithm, shown
-from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from ..loops.loop_ir import ContractionKernel, Kernel
 from ..loops.program_ir import Branch, FunctionPlan, Program, Region, Step, Tiles, Variant
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
-from . import budget, fusion_lines
+from . import budget, fusion_lines, split_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 from .numbers import number_of
@@ -100,7 +99,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
             *(f"    fused: {line}" for line in fusion_lines.fused(program)),
             *(f"    not fused: {what}: {why}{fusion_lines.times(n)}"
               for (what, why), n in fusion_lines.apart(program).items()), *_orders(made, function, variant),
-            *_splits(program),
+            *(f"    split: {line}" for line in split_lines.splits(program)),
             *_memory(made, program, sizes)]
 
 
@@ -115,29 +114,6 @@ def _orders(made: Made, function: FunctionPlan, variant: Variant) -> list[str]:
     locked = f", {number_of(chosen.fixed, 'value')} as the tuning lock has it" if chosen.fixed else ""
     return [f"    orders: {chosen.before:.0f} modelled cycles across the order of memory by the rules, "
             f"{chosen.after:.0f} as chosen: {did}{kept}{locked}"]
-
-
-def _splits(program: Program) -> list[str]:
-    """Contractions that a team shares in bands of rows, by the tuning lock or without it
-    (emit/contraction/team_bands.py): the kernel's number, and for which instruction sets."""
-    lines = []
-    for number, step in enumerate(program.kernel_steps):
-        if not isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)):
-            continue
-        for part in step.kernel.contractions:
-            cuts: dict[str, list[str]] = {}
-            for schedule in part.schedules:
-                if schedule.bands:
-                    cuts.setdefault(f"{schedule.bands} bands of rows{_teams(schedule)}", []).append(schedule.isa)
-            sets = len(part.schedules) > 1
-            told = [cut + (f" ({', '.join(isas)})" if sets else "") for cut, isas in cuts.items()]
-            lines += [f"    split: {number} {part.label}: {'; '.join(told)}"] if told else []
-    return lines
-
-
-def _teams(schedule: Schedule) -> str:
-    some = [what for what, ok in (("small", schedule.small_teams), ("large", schedule.large_teams)) if ok]
-    return f" in {' and '.join(some)} teams" if some else ""
 
 
 def _at(sizes: Mapping[Sym, int]) -> str:

@@ -12,9 +12,10 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ExternKernel, Kernel
 from ..loops.program_ir import FunctionPlan, Variant
 from ..symbolic import Sym
-from . import budget, costs, fusion_lines
+from . import budget, costs, fusion_lines, split_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
+from .numbers import number_of
 from .options import Options
 
 SHOWN = 6  # lines of a list
@@ -141,6 +142,9 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
         lines += ["  not fused, what moves most first:"] + [f"    {what}: {why}" for _, what, why in apart[:SHOWN]]
         if len(apart) > SHOWN:
             lines.append(f"    and {len(apart) - SHOWN} more (explain)")
+    if splits := split_lines.splits(variant.program):
+        lines.append(f"  shared by teams in bands of rows: {len(splits)} of "
+                     f"{number_of(split_lines.count(variant.program), 'contraction')} (explain: split)")
     return lines
 
 
