@@ -11,6 +11,11 @@ import tempfile
 from pathlib import Path
 
 import tap
+from tensor_compile.compile.tune_variants import WORK_PER_THREAD
+from tensor_compile.emit.interface import MAX_RANK
+from tensor_compile.emit.steps import PIECE_WORK
+from tensor_compile.emit.weights import ABI
+from tensor_compile.loops.contraction_schedule import LARGE_TEAM
 from tensor_compile.target import ARCHITECTURES
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -55,6 +60,15 @@ def headers_alone(work: Path) -> None:
             (work / "alone.c").write_text(f'#include "{header}"\n', encoding="utf-8")
             passes([compiler, "-x", language, f"-std={standard}", *WARNINGS, f"-I{INCLUDE}", "-I.", "-fsyntax-only",
                     "alone.c"], work, name)
+
+
+def constants(work: Path) -> None:
+    """What generator and headers both have is the same number."""
+    for name, value in (("TC_ABI", ABI), ("TC_MAX_RANK", MAX_RANK), ("TC_WORK_PER_THREAD", WORK_PER_THREAD),
+                        ("TC_PIECE_WORK", PIECE_WORK), ("TC_LARGE_TEAM", LARGE_TEAM)):
+        (work / "constant.c").write_text('#include "tensor_compile/driver.h"\n#include "tensor_compile/fetching.h"\n'
+                                         f'_Static_assert({name} == {value}, "");\n', encoding="utf-8")
+        passes(["gcc", "-std=c11", f"-I{INCLUDE}", "-fsyntax-only", "constant.c"], work, f"{name} is {value}")
 
 
 def freestanding(work: Path) -> None:
@@ -163,6 +177,7 @@ def main() -> None:
         plain_driver(work)
         own_scratch(work)
         headers_alone(work)
+        constants(work)
         freestanding(work)
         run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)
         small(work)

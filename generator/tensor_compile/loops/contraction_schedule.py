@@ -12,7 +12,7 @@ _WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "li
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
 
 LARGE_TEAM = 8        # threads of a large team (TC_LARGE_TEAM)
-LARGE_PIECES = 64     # that it shares a product in: each thread has 8 at least, where a product is large
+LARGE_PIECES = 8 * LARGE_TEAM    # that it shares a product in: each thread has 8 at least, where a product is large
 
 
 @dataclass(frozen=True, slots=True)
