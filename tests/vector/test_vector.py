@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Compiles check_vector.c for one instruction set and runs it: its TAP is this test's.
+"""Compiles check_PROGRAM.c for one instruction set and runs it: its TAP is this test's.
 
-  test_vector.py ISA [OPTIMISATION [halves]]
+  test_vector.py PROGRAM ISA [OPTIMISATION [halves]]
 
-halves: the conversions to 16-bit floats of all 2^32 f32 instead. OPTIMISATION: -O2 where not given. Compilers take
-longest, a minute and a half, to optimise what has no vectors."""
+halves, of `values`: the conversions to 16-bit floats of all 2^32 f32 instead. OPTIMISATION: -O2 where not given.
+Compilers take longest, a minute and a half, to optimise what has no vectors."""
 import os
 import subprocess
 import sys
@@ -17,7 +17,8 @@ from tap import done, skip
 from tensor_compile.compile.toolchain import EXACT
 from tensor_compile.instruction_sets import instruction_set
 
-isa, optimisation = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else "-O2"
+name, isa, optimisation = sys.argv[1], sys.argv[2], sys.argv[3] if len(sys.argv) > 3 else "-O2"
+sources = [os.path.join(ROOT, "tests", "vector", source) for source in (f"check_{name}.c", "lanes.c")]
 found = machine(isa, optimise=optimisation)
 if isinstance(found, str):
     skip(isa, found)
@@ -27,5 +28,5 @@ with tempfile.TemporaryDirectory() as folder:
     subprocess.run([found.compiler, "-std=c11", "-Wall", "-Wextra", "-Wpedantic", "-Werror",
                     *EXACT, *instruction_set(isa).compile_flags, *found.more, "-I",
                     os.path.join(ROOT, "templates", "include"), "-I", os.path.join(ROOT, "tests"),
-                    os.path.join(ROOT, "tests", "vector", "check_vector.c"), "-o", program, "-lm"], check=True)
-    sys.exit(subprocess.run([*found.run, program, *sys.argv[3:]], check=False).returncode)
+                    *sources, "-o", program, "-lm"], check=True)
+    sys.exit(subprocess.run([*found.run, program, *sys.argv[4:]], check=False).returncode)
