@@ -282,12 +282,24 @@ TC_FUNCTION(two)
     above = project(MODEL.replace('"b"', '"bias"'))
     (above / "part.h").write_text("tc_tensor part(tc_tensor x);\n#error no part\n", encoding="utf-8")
 
-    def from_above() -> subprocess.CompletedProcess:
-        return forked.tool("build", f"{above.name}/model.c", "--cache", str(cache), cwd=above.parent)
-    fails("an error names the model as the user does", from_above(), 1, f"{above.name}/model.c:7: error: tc_weight:")
+    def from_above(folder: Path, command: str = "build", *options: str) -> subprocess.CompletedProcess:
+        return forked.tool(command, f"{folder.name}/model.c", "--cache", str(cache), *options, cwd=folder.parent)
+    fails("an error names the model as the user does", from_above(above), 1, f"{above.name}/model.c:7: error: tc_weight:")
     (above / "model.c").write_text(MODEL.replace("TC_MODEL", '#include "part.h"\nTC_MODEL', 1), encoding="utf-8")
-    fails("so does the compiler, and a header beside it", from_above(), 1, f"from {above.name}/model.c:",
+    fails("so does the compiler, and a header beside it", from_above(above), 1, f"from {above.name}/model.c:",
           f"\n{above.name}/part.h:2:2: error: #error no part")
+    infinite = safetensors({"w": ([1, 1, 3, 3], [float("inf")] * 9)})
+    for when, weights, line, command, message in (
+            ("while weights are packed", infinite, 'tc_conv2d(tc_reshape(x, -1, 1, 2, 2), tc_weight(g, "w"), '
+             ".padding = {1, 1})", ("build", "-o", "packed"),
+             'error: weight "w" is inf at [0, 0, 0, 0]; a padded convolution needs finite weights'),
+            ("in a pass", WEIGHTS, 'tc_extern(g, "own", TC_RESULT(TC_F32, batch, 4), x)',
+             ("build", "-o", "passed", "--target", "cuda"), "error: tc_extern: own is a function of your program"),
+            ("of the interpreter", WEIGHTS, 'tc_gather(tc_weight(g, "b"), tc_cast(x, TC_I32), 0)',
+             ("check", "--inputs", "nine"), "error: gather: index 9 at [0, 0] is outside 0..2")):
+        wrong = project(re.sub(r"tc_relu\(.*\)\);", f"{line});", MODEL), weights)
+        (root / "nine").write_bytes(safetensors({"x": ([1, 4], [9.0] * 4)}))
+        fails(f"so does an error {when}", from_above(wrong, *command), 1, f"{wrong.name}/model.c:7: {message}")
     said = "model.c:3:1: error: a\npart.h:1:1: error: b\nnet.py:7:1: error: c\n"
     (above / "my_model.c").symlink_to("model.c")
     equal(as_given(said, above / "model.c", f"{above}/my_model.c"),

@@ -84,7 +84,7 @@ def build(model: Path, machine: Machine, cache: Cache, specialize: dict[str, tup
         options = replace(options, target_file=little_cache(cache.root))
     compile_as(options.optimize, machine.optimise)
     begin = time.monotonic()
-    recorded = capture_run.Captured(graph, (), model) if graph else None
+    recorded = capture_run.Captured(graph, (), model, model.name) if graph else None
     with Progress() as progress:
         made = assemble.run(options, progress, recorded)
     note(f"{model.name} for {' '.join(made.target.isas)}: {len(made.objects)} kernels built in "

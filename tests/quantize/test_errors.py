@@ -56,10 +56,12 @@ with tempfile.TemporaryDirectory() as name:
     for more in ((), ("--map", "x=x")):
         refused("m.c", "cut", 1, f'{folder / "cut"}: error: truncated: "y" ends at byte 140 of the data, the file has '
                 "132", more=more)
-    refused("m.c", "nan", 1, "x (m.c:5) is NaN for one of the samples 0 to 4: no scale can be found", "nan: error")
+    refused("m.c", "nan", 1, f"x ({folder}/m.c:5) is NaN for one of the samples 0 to 4: no scale can be found",
+            "nan: error")
     filled = "tc_linear(tc_pad(x, .low = {0, 1}, .value = __builtin_nanf(\"\")), tc_full(g, 0.5, TC_F32, 3, 5))"
     (folder / "filled.c").write_text(MODEL.replace("PRODUCT", filled), encoding="utf-8")
-    refused("filled.c", "good", 1, "entry_1 (filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
+    refused("filled.c", "good", 1,
+            f"entry_1 ({folder}/filled.c:7) is NaN for one of the samples 0 to 4: no scale can be found")
     refused("m.c", "good", 2, "--float: no layer of integers is called 'fd'", "they are fc",
             more=("--float", "fd"))
     for layer in ("*", "fc"):
@@ -71,7 +73,7 @@ with tempfile.TemporaryDirectory() as name:
             "weights\n")
     for name_, body, message in (
             ("state", 'TC_SCAN(g, 4, &z) { z = tc_add(z, tc_state(g, "s", TC_F32, n, 3)); }',
-             "a loop or a branch reads the state 's', which quantize does not know"),
+             f"{folder}/state.c:7: error: a loop or a branch reads the state 's', which quantize does not know"),
             ("where", "z = tc_sum_where(z, tc_gt(z, 0), 1)",
              "the model has operations that a quantized model cannot be written with:\n  1 x reduce_where (at "
              "where.c:7)")):
@@ -133,5 +135,5 @@ with tempfile.TemporaryDirectory() as name:
     says("tensor-compile check: error: --least goes with --float\n  hint: see tensor-compile check --help\n", *beside,
          "--least", "20")
     (folder / "m.safetensors").write_bytes((folder / "inf.safetensors").read_bytes())
-    refused("m.c", "good", 1, "fc (m.c:7) is infinite")
+    refused("m.c", "good", 1, f"fc ({folder}/m.c:7) is infinite")
 done()

@@ -45,15 +45,16 @@ def run(args: argparse.Namespace) -> int:
         inputs, given = Inputs(cache.root), [Path(os.path.abspath(p)) for p in args.sources]
 
         def compiled_with(replacements: list[Path]) -> Compiled:
-            evaluate = pack.evaluator(captured.model, options.shown, host, cache, inputs, options.jobs, replacements)
-            return assemble.compile_graph(options, captured.text, target, evaluate=evaluate)
+            evaluate = pack.evaluator(captured, host, cache, inputs, options.jobs, replacements)
+            with captured.errors():
+                return assemble.compile_graph(options, captured.text, target, evaluate=evaluate)
         compiled = compiled_with(given)
         if options.bake_values and given and compiled.baked.digest != compiled_with([]).baked.digest:
             raise UserError("other channels are constant or unused than in the model's own weights: no code of "
                             "--bake-values fits", ", ".join(args.sources),
                             "build the model with these weights, or without --bake-values")
         sources = pack.weight_files(compiled.constants, captured.model, given)
-        payload = pack.pack(compiled, sources, options.shown, host, cache, inputs, options.jobs)
+        payload = pack.pack(compiled, sources, captured, host, cache, inputs, options.jobs)
         inputs.hashes.save()
         files.write(output, assemble.external_weights(compiled.plan, payload))
     return 0

@@ -43,7 +43,7 @@ class Planned:
     compiled: pipeline.Compiled
     target: Target
     target_file: Path
-    headers: tuple[Path, ...]
+    captured: capture_run.Captured
     weight_files: list[Path]
     weights: Path
     sources: Sources
@@ -145,9 +145,9 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
         tuning = backends.find(options.backend).tuning(options, target)
         own = captured.model == Path(options.model)  # else they were imported in the cache: no inputs
         of_weights = inputs if own else Inputs(cache.root)
-        compiled = compile_graph(options, captured.text, target, tuning,
-                                 pack.evaluator(captured.model, options.shown, host, cache, of_weights, options.jobs),
-                                 form)
+        evaluate = pack.evaluator(captured, host, cache, of_weights, options.jobs)
+        with captured.errors():
+            compiled = compile_graph(options, captured.text, target, tuning, evaluate, form)
         target = compiled.target
         if isinstance(tuning, Tuning):
             tuning.cover(compiled.plan)
@@ -155,13 +155,13 @@ def plan(options: Options, progress: Progress, captured: capture_run.Captured | 
             print(warning, file=sys.stderr)
     progress.say(f"{options.shown}: packing weights")
     weight_files = pack.weight_files(compiled.constants, captured.model)
-    weights = pack.pack(compiled, weight_files, options.shown, host, cache, of_weights, options.jobs)
+    weights = pack.pack(compiled, weight_files, captured, host, cache, of_weights, options.jobs)
     inputs.hashes.save()
 
     embed = options.weights == "embed"
     backend = backends.find(options.backend)
     sources = backend.sources(options, compiled.plan, target)
-    return Planned(compiled, target, target_file, captured.headers, weight_files, weights, sources,
+    return Planned(compiled, target, target_file, captured, weight_files, weights, sources,
                    backend.driver(compiled.plan, target, sources, embed),
                    emit_header(compiled.plan, target, stem=Path(options.header).stem, embed=embed,
                                max_arena=options.max_arena), compiler, host)

@@ -44,7 +44,7 @@ def build(options: Options) -> None:
             progress.say(f"{options.shown}: linking")
             outputs = assemble.write(made, options)
     weights = [] if imported.is_foreign(options.model) else made.weight_files   # those of an import lie in the cache
-    named, folders = depfile.model_inputs(Path(options.model), made.headers, weights, options.lock_path,
+    named, folders = depfile.model_inputs(Path(options.model), made.captured.headers, weights, options.lock_path,
                                           made.target_file,
                                           tool)
     # A folder that outputs lie in is always as new as they are: it would never be up to date.

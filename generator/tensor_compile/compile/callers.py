@@ -76,5 +76,6 @@ class InterpretedCaller(Caller):
 
     def call(self, inputs: Path, out: Path, sizes: dict[str, int], threads: int) -> None:
         dims = ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())] if sizes else []
-        model_program.run([str(self.program), str(self.graph), "--function", self.plan.name, "--inputs", str(inputs),
-                           "--weights-dir", "/", *dims, "--out", str(out)])
+        with self.made.captured.errors():
+            model_program.run([str(self.program), str(self.graph), "--function", self.plan.name, "--inputs",
+                               str(inputs), "--weights-dir", "/", *dims, "--out", str(out)])

@@ -14,8 +14,9 @@ import signal
 import subprocess
 import sys
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from ..errors import Reported, UserError
 from ..records import dataclass
@@ -50,11 +51,25 @@ BRIEF = {"gcc": "-ftrack-macro-expansion=0", "clang": "-fmacro-backtrace-limit=1
 class Captured:
     """text: the graph; headers: the files that the compiler read for model.c, itself among them, but the system's, as
     they were named: absolute, links in their paths kept (of an imported model: the files that it consists of); model:
-    the model.c."""
+    the model.c; shown: how the user named the model."""
 
     text: str
     headers: tuple[Path, ...]
     model: Path
+    shown: str
+
+    def as_given(self, messages: str) -> str:
+        """Messages about the graph, which name places from the folder of the model, as the user named the model."""
+        return as_given(messages, self.model, self.shown)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Errors that name places of the graph name them as the user named the model."""
+        try:
+            yield
+        except UserError as error:
+            error.message, error.where = self.as_given(error.message), self.as_given(error.where)
+            raise
 
 
 def command(compiler: Sequence[str], preprocessor: Sequence[str], headers: Path = HEADERS) -> list[str]:
@@ -109,7 +124,7 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
         if inputs:
             for path in headers:
                 inputs.read_unseen(path)
-        return Captured(files.decoded(graph.read_bytes()), tuple(headers), model)
+        return Captured(files.decoded(graph.read_bytes()), tuple(headers), model, shown)
 
 
 _PLACE = re.compile(r"^((?:In file included from | +from )?)([^/\s][^:\n]*)(?=:)", re.M)

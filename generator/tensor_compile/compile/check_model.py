@@ -259,7 +259,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     else:
         model_program.run([str(tools.data), "random", str(request.seed), str(inputs),
                            *specs(made.compiled, function, sizes)])
-    taps = made.compiled.taps.get(function.name, {})
+    taps = {name: made.captured.as_given(str(loc or "no place known"))
+            for name, loc in made.compiled.taps.get(function.name, {}).items()}
     if wanted.expect:
         expect = wanted.expect.renamed([*(b.name for b in function.outputs), *taps], expect)
     common = ["--function", function.name, "--inputs", str(inputs), "--weights-dir", "/"]
@@ -277,8 +278,9 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     def interpret(*more: str, out: Path, graph: str = "captured") -> str:
         """What it prints. The states behind the call lie beside the results."""
         after = ("--state-out", f"{out}-state") if states else ()
-        return model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more, *after,
-                                  "--out", str(out)])
+        with made.captured.errors():
+            return model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more,
+                                      *after, "--out", str(out)])
     interpret(out=exact, graph="reference")
     interpret("--f64", out=wide)
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
@@ -286,7 +288,7 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     bound = f"{rtol if request.rtol is None else request.rtol},{atol if request.atol is None else request.atol}"
     rounds, steps = roundings.place(made.compiled.captured, function.name), \
         roundings.steps(made.compiled.captured, function.name)
-    followed = functools.cache(lambda: roundings.follow(interpret, bound, tools.folder))
+    followed = functools.cache(lambda: roundings.follow(interpret, bound, tools.folder, made.captured.as_given))
     # a device takes what suits it of its images: one run
     cpus = (made.target.arch,) if made.target.apart else made.target.isas
     for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
@@ -345,9 +347,9 @@ def _wrong(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if line.endswith("FAILED")]
 
 
-def _say(title: str, with_what: str, lines: list[str], taps: Mapping[str, Loc | None], verdict: Verdict,
+def _say(title: str, with_what: str, lines: list[str], taps: Mapping[str, str], verdict: Verdict,
          steps: Mapping[str, float] = {}) -> bool:
-    """Prints the lines, and which of the taps is the first to differ. Whether all is right."""
+    """Prints the lines, and which of the taps is the first to differ, with its place. Whether all is right."""
     verdict.compared += len(lines)
     for line in lines:
         said = f"{title}: {with_what}: {roundings.in_steps(line, steps)}"
@@ -356,12 +358,12 @@ def _say(title: str, with_what: str, lines: list[str], taps: Mapping[str, Loc | 
             verdict.fail(said)
     wrong = [name for name in taps if any(line.startswith(f"{name}: ") for line in _wrong(lines))]
     if wrong:
-        print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]] or 'no place known'})")
+        print(f"{title}: {with_what}: the first to differ is {wrong[0]} ({taps[wrong[0]]})")
     return not _wrong(lines)
 
 
 def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[str], found: Followed, suffix: str,
-                  steps: Mapping[str, float], taps: Mapping[str, Loc | None], verdict: Verdict) -> None:
+                  steps: Mapping[str, float], taps: Mapping[str, str], verdict: Verdict) -> None:
     """Of what differs in double precision, where floats become integers. With the integers of the model's own
     arithmetic it has to be right."""
     if not found.taken:

@@ -17,6 +17,7 @@ from ..graph.text import print_module
 from ..pipeline import Compiled, leaves, offsets, padded_weights
 from . import files, host_programs
 from .cache import Cache
+from .capture_run import Captured
 from .record import Inputs
 from .toolchain import Compiler
 from .tools import ToolBroken
@@ -34,23 +35,24 @@ def sources_of(constants: Module, packed: str) -> tuple[str, ...]:
     return leaves("weight", [value.node for name, value, _ in constants.functions[CONSTANTS].results if name == packed])
 
 
-def pack(compiled: Compiled, weights: Sequence[Path], shown: str, compiler: Compiler, cache: Cache, inputs: Inputs,
-         jobs: int | None = None) -> Path:
+def pack(compiled: Compiled, weights: Sequence[Path], captured: Captured, compiler: Compiler, cache: Cache,
+         inputs: Inputs, jobs: int | None = None) -> Path:
     """The file of packed weights in the cache, made where it is not there yet. Its key is the constant graph and the
     content of the files, which are read only when their size or time is new."""
     constants = compiled.constants
     # The weights first: theirs is the better message. What they are folded to may overflow all the same.
     named = leaves("weight", padded_weights(compiled.reference.functions.values()))
     finite = [name for name in named if name in constants.weights] + list(compiled.finite)
-    return _computed(constants, finite, weights, shown, compiler, cache, inputs, jobs)
+    return _computed(constants, finite, weights, captured, compiler, cache, inputs, jobs)
 
 
-def evaluator(model: Path, shown: str, compiler: Compiler, cache: Cache, inputs: Inputs, jobs: int | None = None,
+def evaluator(captured: Captured, compiler: Compiler, cache: Cache, inputs: Inputs, jobs: int | None = None,
               replacements: Sequence[Path] = ()) -> Evaluate:
-    """What computes the results of a graph of constants, each as bytes, from the weights of `model`."""
+    """What computes the results of a graph of constants, each as bytes, from the weights of the model."""
     def evaluate(module: Module) -> Mapping[str, bytes]:
         (function,) = module.entries
-        path = _computed(module, [], weight_files(module, model, replacements), shown, compiler, cache, inputs, jobs)
+        path = _computed(module, [], weight_files(module, captured.model, replacements), captured, compiler, cache,
+                         inputs, jobs)
         data, found = path.read_bytes(), {}
         places, _ = offsets((name, value.type) for name, value, _ in function.results)
         for name, value, _ in function.results:
@@ -60,12 +62,12 @@ def evaluator(model: Path, shown: str, compiler: Compiler, cache: Cache, inputs:
     return evaluate
 
 
-def _computed(constants: Module, finite: Sequence[str], weights: Sequence[Path], shown: str, compiler: Compiler,
+def _computed(constants: Module, finite: Sequence[str], weights: Sequence[Path], captured: Captured, compiler: Compiler,
               cache: Cache, inputs: Inputs, jobs: int | None) -> Path:
     """The results of the constants' function, in a file."""
     for path in weights:
         if not path.is_file():
-            raise UserError("no such weights file", str(path), f"it is named in {shown}")
+            raise UserError("no such weights file", str(path), f"it is named in {captured.shown}")
     program = host_programs.interpreter(compiler, cache, jobs)
     # The files by absolute path: where they lie is no part of the key.
     placed = Module(constants.model, constants.dims, [str(p) for p in weights], constants.weights, constants.states,
@@ -87,10 +89,10 @@ def _computed(constants: Module, finite: Sequence[str], weights: Sequence[Path],
         inputs.check_unchanged(weights)
         if result.returncode == 1 and result.stderr:
             sys.stderr.write(re.sub(r'result "(c\d+)"', lambda m: "what is computed from " + ", ".join(
-                f'"{name}"' for name in sources_of(constants, m[1])), result.stderr))
+                f'"{name}"' for name in sources_of(constants, m[1])), captured.as_given(result.stderr)))
             raise Reported
         if result.returncode:
-            raise ToolBroken(f"the interpreter failed while it packed the weights of {shown}",
+            raise ToolBroken(f"the interpreter failed while it packed the weights of {captured.shown}",
                              f"exit code {result.returncode}\n{result.stderr}")
         graph.unlink()
 

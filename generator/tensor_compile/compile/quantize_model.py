@@ -141,7 +141,8 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
     held = [node for f in module.functions.values() if not f.entry for node in f.nodes if node.op == "state"]
     if held:
         raise UserError(f"a loop or a branch reads the state {held[0].attrs['name']!r}, which quantize does not know",
-                        str(held[0].loc or options.shown), "read it outside, into a tensor that the block reads")
+                        captured.as_given(str(held[0].loc or options.shown)),
+                        "read it outside, into a tensor that the block reads")
     entry, found = states.opened(module, module.functions[plans[0].name])
     return Recorded(options, made, captured, module, entry, plans[0], found)
 
@@ -222,14 +223,15 @@ def _ranges(request: Request, float_model: Recorded, found: Found, samples: Samp
         counts = [int(n) for n in _numbers(out, tensors[observe.BINS], "i")] if bins else []
         for k, (value, r) in enumerate(ranges.items()):
             if not (math.isfinite(least[k]) and math.isfinite(most[k])):
-                _refuse_infinite(found.layers[value], least[k], most[k], samples, i, value)
+                place = float_model.captured.as_given(str(value.node.loc or ""))
+                _refuse_infinite(found.layers[value], least[k], most[k], samples, i, place)
             r.add(least[k], most[k], counts[k * observe.BIN_COUNT:(k + 1) * observe.BIN_COUNT] if bins else None)
     return ranges
 
 
-def _refuse_infinite(layer: Layer, low: float, high: float, samples: Samples, call: int, value: Value) -> None:
+def _refuse_infinite(layer: Layer, low: float, high: float, samples: Samples, call: int, place: str) -> None:
     what = "NaN" if math.isnan(low) or math.isnan(high) else "infinite"
-    where = f" ({value.node.loc})" if value.node.loc else ""
+    where = f" ({place})" if place else ""
     raise UserError(f"{layer.name}{where} is {what} for {samples.named(call)}: no scale can be found",
                     samples.shown(call),
                     "the data holds such a number" if layer.kind == "entry" and layer.node.op == "parameter" else

@@ -47,13 +47,14 @@ class Followed:
                   "taken"
 
 
-def follow(interpret: Callable[..., str], bound: str, folder: Path) -> Followed:
-    """interpret: runs the recorded graph; it is given options and where the results go."""
+def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Callable[[str], str]) -> Followed:
+    """interpret: runs the recorded graph; it is given options and where the results go. as_given: a place of the graph
+    as the user named the model."""
     kept, results = folder / "roundings", folder / "followed"
     interpret("--roundings", str(kept), out=folder / "exact-again")
     said = interpret("--f64", "--roundings", str(kept), "--bound", bound, out=results).split()
     kept.unlink()
-    return Followed(results, int(said[0]), int(said[1]), said[3] if len(said) > 3 else "", said[2] == "whole")
+    return Followed(results, int(said[0]), int(said[1]), as_given(said[3]) if len(said) > 3 else "", said[2] == "whole")
 
 
 def place(module: Module, name: str) -> Loc | None:

@@ -92,10 +92,11 @@ def planned(options: Options) -> Planned:
     compiler, host, target, _ = assemble.toolchains(options)
     cache = options.open_cache()
     captured = recording.capture(options, host, cache)
-    evaluate = pack.evaluator(captured.model, options.shown, host, cache, Inputs(cache.root), options.jobs)
+    evaluate = pack.evaluator(captured, host, cache, Inputs(cache.root), options.jobs)
     keys = Keys(Tuning.load("off" if target.apart else "lock", options.lock_path, target,
                             options.optimize == "size", True))
-    compiled = assemble.compile_graph(options, captured.text, target, keys.tuning, evaluate, keys.form)
+    with captured.errors():
+        compiled = assemble.compile_graph(options, captured.text, target, keys.tuning, evaluate, keys.form)
     return Planned(compiled.plan, compiler, host, compiled.target, keys)
 
 
