@@ -108,6 +108,23 @@ def main(folder: Path) -> None:
           ("", f"tensor-compile: interrupted: no kernel measured; {LOCK} is as it was; run it again to go on\n"),
           "what is left is not known before kernels are looked at")
 
+    # A search begins with what is left beside kernels, where there is a lock.
+    search = tune_model._Search
+    others = search.decisions_left, search.calls, search.forms, search.lines
+    search.decisions_left = lambda self, of: {"variants": 1, "fusions": 2}
+    search.calls = lambda self, target: True
+    search.forms = search.lines = lambda self, of: False
+    tune_model.tune.tune = ends
+    said = "model.c: left to be measured, beside kernels: 1 variant, 2 fusions\n"
+    for words, wanted in (((), said), (("--all",), "")):
+        told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "100s", *words)
+        equal(told.stdout, wanted, f"what is left, {' '.join(words) or 'at the beginning'}") or note(told.stderr)
+    (folder / LOCK).unlink()
+    equal(run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "100s").stdout, "", "without a lock all is")
+    (folder / LOCK).write_bytes(before)
+    tune_model.tune.tune = kept
+    search.decisions_left, search.calls, search.forms, search.lines = others
+
     # While the first kernel of a search is measured, with a lock.
     locks.write(folder / LOCK, dict(list(locks.read(folder / LOCK).items())[:1]))
     one = (folder / LOCK).read_bytes()

@@ -23,7 +23,7 @@ from . import assemble, counting, cuda_image, decisions, lock as locks, pack, pr
     tune_lines, tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Entry, Tuning
-from .numbers import number_of
+from .numbers import number_of, numbers_of
 from .options import Options
 from .progress import Progress
 from .record import Inputs
@@ -143,6 +143,8 @@ class _Search:
         if of is not None and of.target.apart:
             return self.on_gpu(of)
         if of is not None and self.calls(of.target):
+            if self.known and not self.request.again and (left := self.decisions_left(of)):
+                self.tell(f"left to be measured, beside kernels: {numbers_of(left)}")
             for part in (self.forms, self.lines):
                 if of is not None and not self.clock.over and part(of) and self.request.keep:
                     of = self.planned()   # whose kernels may be others now
