@@ -113,10 +113,11 @@ difference, program, _ = compare(norm, "f", {"n": 8}, target=TARGET)
 ok(not list(regions(program.steps)), "in a larger cache it pays to leave them apart")
 
 # Keys of a decoder: each tile packs some panels of them. More rows would share them, and they are made once for all.
-def keys(rows: int, size: int | str = "s", dims: tuple[str, ...] = ("s 1:300",)):
-    return entry(f'%0 "q" : f32[3,{rows},8] {LOC}, %1 "k" : f32[3,{size},8] {LOC}', [
-        f"%2 = dot(%0, %1) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[2], rhs_contract=[2], order=seq}} : "
-        f"f32[3,{rows},{size}]",
+def keys(rows: int, size: int | str = "s", dims: tuple[str, ...] = ("s 1:300",), batch: tuple[int, ...] = (3,)):
+    lead, axes, last = "".join(f"{b}," for b in batch), [*range(len(batch))], len(batch) + 1
+    return entry(f'%0 "q" : f32[{lead}{rows},8] {LOC}, %1 "k" : f32[{lead}{size},8] {LOC}', [
+        f"%2 = dot(%0, %1) {{lhs_batch={axes}, rhs_batch={axes}, lhs_contract=[{last}], rhs_contract=[{last}], "
+        f"order=seq}} : f32[{lead}{rows},{size}]",
         'return "y" %2'], dims=dims)
 
 
@@ -137,6 +138,10 @@ for rows in (1, 3, 8, 9):
         equal(difference, "", f"{size} keys of {rows} rows, term by term")
     equal([s.kernel.label for s in program.steps], ["dot"] if rows < 9 else ["pack", "dot"],
           f"{rows} rows: panels are made for many rows alone")
+equal(program.refusals[0], ("dot without panels", "9 rows meet the columns, not at most 8"), "which explain says")
+for batch in ((1,), (1, 3), (2, 1), (1, 1), (2, 3)):
+    difference, program, _ = compare(keys(4, batch=batch), "f", {"s": 37}, target=TARGET)
+    equal((difference, [s.kernel.label for s in program.steps]), ("", ["dot"]), f"keys of {batch} heads, term by term")
 
 # Images of a batch: convolution and pooling of some of them at a time.
 digits = parse_module(sample("digits"), "digits.tcg")

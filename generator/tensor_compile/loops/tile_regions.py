@@ -186,14 +186,17 @@ class _Former:
         pack = panels(items[makers[0]], kernel)
         if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
             return
+        rows = self.size(domain_size(kernel.m))
         plain = turned(pack, self.buffers, self.target)
-        if plain is not None:
+        if isinstance(plain, ContractionKernel):
             del self.buffers[name]
             items[makers[0]], items[at] = None, plain
             self.fusions.append(f"{kernel.label} reads columns of {plain.b[0].buffer} where they lie, without panels")
             return
+        if plain and rows <= FEW:
+            self.refusals.append((f"{kernel.label} without panels", plain))
         label = f"{pack.pack.label}+{kernel.label}"
-        panel_bytes, rows = self.size(bytes_of(self.buffers[name])), self.size(domain_size(kernel.m))
+        panel_bytes = self.size(bytes_of(self.buffers[name]))
         reason = ""
         if rows > FEW:
             reason = f"{rows} rows use the panels, which are made once for all of them"

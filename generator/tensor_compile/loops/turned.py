@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Mapping
 
 from ..instruction_sets import instruction_set
-from ..symbolic import Expr, is_nonnegative, sym, Sym, ZERO
+from ..symbolic import Expr, is_nonnegative, sym, ZERO
 from ..target import Target
 from .kernel_interface import changed
 from .loop_ir import ContractionKernel
@@ -24,24 +24,25 @@ FOUR = 4           # terms are turned four at a time
 LINE = 16          # of a line of the caches: columns are whole lines, or lie one behind the other
 
 
-def turned(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | None:
-    """The product without panels: it reads what `pack` would read. None where it must stay as it is."""
+def turned(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | str:
+    """The product without panels: it reads what `pack` would read. Else the reason why not; "" without vectors."""
     kernel, rows = p.kernel, domain_size(p.kernel.m)
-    if not all(instruction_set(isa).has_vectors for isa in target.isas) or kernel.product != F32 \
-            or not (rows.is_const and rows.value <= ROWS) or len(kernel.k) != 1 or kernel.where is not None \
-            or kernel.a.dtype != "f32" or kernel.a.valid or kernel.a.dynamic:
-        return None
+    if not all(instruction_set(isa).has_vectors for isa in target.isas):
+        return ""
+    if not (rows.is_const and rows.value <= ROWS):
+        return f"{rows} rows meet the columns, not at most {ROWS}"
     read = _read(p)
-    if read is None:
-        return None
+    if read is None or kernel.product != F32 or kernel.a.dtype != "f32":
+        return "the columns are no f32 elements of one buffer"
+    if len(kernel.k) != 1 or kernel.where is not None or kernel.a.valid or kernel.a.dynamic:
+        return "not all terms are added"
     (k,), (n,) = kernel.k, kernel.n
     address, terms = buffers[read.buffer].address(read.index), extent(k)
-    apart = address.coefficient(n)
-    a_step = buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
-    if not (terms.is_const and terms.value % FOUR == 0) or address.coefficient(k) != 1 \
-            or apart is None or not apart.is_const or apart.value < terms.value \
-            or apart != terms and terms.value % LINE or a_step is None or not a_step.is_const:
-        return None
+    apart, a_step = address.coefficient(n), buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
+    if address.coefficient(k) != 1 or apart is None or not apart.is_const or a_step is None or not a_step.is_const:
+        return "the columns do not lie term by term"
+    if not terms.is_const or terms.value % (FOUR if apart == terms else LINE) or apart.value < terms.value:
+        return f"columns of {terms} terms that lie {apart} apart"
     return changed(buffers, kernel, b=(read,), b_panel=0)
 
 
@@ -51,15 +52,14 @@ def _read(p: Panels) -> Load | None:
     value, (b,), (n,) = store.value, kernel.b, kernel.n
     if not isinstance(value, Load) or value.dtype != "f32" or value.dynamic:
         return None
-    walkers = [next((v for v in p.pack.rows if sym(v) == e), None) for e in store.index]
-    lane = walkers[-1]
-    if lane is None or len(set(walkers)) != len(walkers):
+    walked = [e for e in store.index if e.symbols()]    # the others are dims of size 1
+    walkers = {e: next((v for v in p.pack.rows if sym(v) == e), None) for e in walked}
+    lane = walkers.get(store.index[-1])
+    if lane is None or None in walkers.values() or len(walkers) < len(walked) \
+            or any(e != x for e, x in zip(store.index, b.index) if not e.symbols()):
         return None
-    there: dict[Sym, Expr] = {}
-    for walker, e in zip(walkers[:-1], b.index):
-        if walker is None:
-            return None
-        there[walker] = ZERO if walker is p.panel else e
+    there = {walker: ZERO if walker is p.panel else x
+             for e, x in zip(store.index[:-1], b.index) for walker in (walkers.get(e),) if walker is not None}
     there[lane] = sym(n)
 
     def of_column(e: Expr) -> Expr | None:
