@@ -12,6 +12,7 @@ from typing import Mapping
 from ..instruction_sets import instruction_set
 from ..symbolic import Expr, is_nonnegative, sym, ZERO
 from ..target import Target
+from .accesses import written
 from .kernel_interface import changed
 from .loop_ir import ContractionKernel
 from .products import F32
@@ -36,6 +37,8 @@ def turned(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> Contract
         return "the columns are no f32 elements of one buffer"
     if len(kernel.k) != 1 or kernel.where is not None or kernel.a.valid or kernel.a.dynamic:
         return "not all terms are added"
+    if read.buffer in written(kernel):
+        return "its results would overwrite columns before they are read"
     (k,), (n,) = kernel.k, kernel.n
     address, terms = buffers[read.buffer].address(read.index), extent(k)
     apart, a_step = address.coefficient(n), buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
