@@ -22,29 +22,30 @@ typedef __m128d tc_row_pairs;
 #define TC_ROWS(operation) _mm_##operation
 #endif
 
-/* Four columns of every fourth row, one row in each quarter of a line. They come from memory to where they belong, which takes
-   no shuffle. */
-static TC_INLINE tcq_f32 tc_every_fourth(const float *from, tc_index from_step)
+/* Four columns of row i and of every fourth one behind it, one row in each quarter of a line; of row `last` in place of those
+   behind it. They come from memory to where they belong, which takes no shuffle. */
+static TC_INLINE tcq_f32 tc_every_fourth(const float *from, tc_index from_step, tc_index i, tc_index last)
 {
+#define TC_QUARTER(row) _mm_loadu_ps(from + tc_min(i + (row), last) * from_step)
 #if defined(TC_ISA_AVX512)
-    __m512 x = _mm512_castps128_ps512(_mm_loadu_ps(from));
-    x = _mm512_mask_broadcast_f32x4(x, 0x00f0, _mm_loadu_ps(from + 4 * from_step));
-    x = _mm512_mask_broadcast_f32x4(x, 0x0f00, _mm_loadu_ps(from + 8 * from_step));
-    return _mm512_mask_broadcast_f32x4(x, 0xf000, _mm_loadu_ps(from + 12 * from_step));
+    __m512 x = _mm512_castps128_ps512(TC_QUARTER(0));
+    x = _mm512_mask_broadcast_f32x4(x, 0x00f0, TC_QUARTER(4));
+    x = _mm512_mask_broadcast_f32x4(x, 0x0f00, TC_QUARTER(8));
+    return _mm512_mask_broadcast_f32x4(x, 0xf000, TC_QUARTER(12));
 #elif defined(TC_ISA_AVX2)
-    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(from)), _mm_loadu_ps(from + 4 * from_step), 1);
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(TC_QUARTER(0)), TC_QUARTER(4), 1);
 #else
-    (void)from_step;
-    return _mm_loadu_ps(from);
+    return TC_QUARTER(0);
 #endif
+#undef TC_QUARTER
 }
 
-/* to[j][i] = from[i * from_step + j] for j below 4 and i below TC_TRANSPOSE_SIDE. */
-static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step)
+/* to[j][i] = from[i * from_step + j] for j below 4 and i below TC_TRANSPOSE_SIDE; those behind `last` are as the last one. */
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step, tc_index last)
 {
     tcq_f32 r[4];
     for (int i = 0; i < 4; ++i)
-        r[i] = tc_every_fourth(from + i * from_step, from_step);
+        r[i] = tc_every_fourth(from, from_step, i, last);
     const tc_row_pairs a = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[0], r[1]));
     const tc_row_pairs b = TC_ROWS(castps_pd)(TC_ROWS(unpackhi_ps)(r[0], r[1]));
     const tc_row_pairs x = TC_ROWS(castps_pd)(TC_ROWS(unpacklo_ps)(r[2], r[3]));
@@ -58,10 +59,11 @@ static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index fr
 #elif defined(TC_ISA_NEON)
 enum { TC_TRANSPOSE_SIDE = 4 };
 
-static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step)
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step, tc_index last)
 {
-    const float32x4x2_t ab = vtrnq_f32(vld1q_f32(from), vld1q_f32(from + from_step));
-    const float32x4x2_t cd = vtrnq_f32(vld1q_f32(from + 2 * from_step), vld1q_f32(from + 3 * from_step));
+#define TC_ROW(row) vld1q_f32(from + tc_min(row, last) * from_step)
+    const float32x4x2_t ab = vtrnq_f32(TC_ROW(0), TC_ROW(1)), cd = vtrnq_f32(TC_ROW(2), TC_ROW(3));
+#undef TC_ROW
     to[0] = vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0]));
     to[1] = vcombine_f32(vget_low_f32(ab.val[1]), vget_low_f32(cd.val[1]));
     to[2] = vcombine_f32(vget_high_f32(ab.val[0]), vget_high_f32(cd.val[0]));
@@ -77,7 +79,7 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64) || defined(TC_ISA_NEON)
     for (int c = 0; c < TC_TRANSPOSE_SIDE; c += 4, from += 4, to += 4 * to_step) {
         tcq_f32 four[4];
-        tc_turn_four(four, from, from_step);
+        tc_turn_four(four, from, from_step, TC_TRANSPOSE_SIDE - 1);
         for (int j = 0; j < 4; ++j)
             tcq_store_f32(to + j * to_step, four[j]);
     }
@@ -85,16 +87,6 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
     (void)to_step, (void)from_step;
     *to = *from;
 #endif
-}
-
-/* Four terms of 16 columns that lie `from_step` apart, of which the first `count` exist: side by side at `to`, which is the
-   result. Others are as the last one. */
-static TC_INLINE const float *tc_some_columns(float to[16 * 4], const float *from, tc_index from_step, tc_index count)
-{
-    for (tc_index i = 0; i < 16; ++i)
-        for (tc_index j = 0; j < 4; ++j)
-            to[4 * i + j] = from[(i < count ? i : count - 1) * from_step + j];
-    return to;
 }
 
 /* Brings the line at p, which can be read, to the first cache, and the line at `later` nearer. On x86-64 by a load of the first
