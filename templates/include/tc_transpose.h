@@ -89,22 +89,6 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #endif
 }
 
-/* Brings the line at p, which can be read, to the first cache, and the line at `later` nearer. On x86-64 by a load of the first
-   one: a Zen 4 brings what follows the lines of loads from memory by itself, but not what follows those of prefetches. A Xeon
-   waits for such loads, unless prefetches came long before. */
-static TC_INLINE void tc_touch(const float *p, const float *later)
-{
-#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
-    int loaded;
-    __builtin_prefetch(later, 0, 2);
-    __asm__ volatile("mov{l} {%1, %0|%0, %1}" : "=r"(loaded) : "m"(*p));
-    (void)loaded;
-#else
-    (void)later;
-    __builtin_prefetch(p, 0, 3);
-#endif
-}
-
 /* The same for 16 x 16 elements, of which the first `rows` rows of `from` exist; zeros stand for the others. */
 static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float *from, tc_index from_step,
                                        tc_index rows)

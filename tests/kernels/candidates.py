@@ -26,7 +26,7 @@ from tensor_compile import target as targets
 from tensor_compile.compile import harness, toolchain
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.harness import Case, Toolset, program
-from tensor_compile.emit.contraction import candidates as table, image_lines, turned as turned_columns
+from tensor_compile.emit.contraction import candidates as table, image_lines, term_by_term as in_registers
 from tensor_compile.emit.integers.windows import multiplies_four
 from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.candidate_table import Candidate
@@ -187,7 +187,7 @@ def images(isa: str) -> list[Case]:
             for size in sizes]
 
 
-def turned_in_registers(isa: str) -> list[Case]:
+def columns_term_by_term(isa: str) -> list[Case]:
     """Columns that lie term by term, of as many rows as there may be: neighbours and not, whole panels, some of the
     last one, fewer than one, rows that lie apart; the last columns end with a page."""
     n, b = dim("n"), dim("b", 8)
@@ -199,7 +199,7 @@ def turned_in_registers(isa: str) -> list[Case]:
              ("4 x n, terms of 48, apart", term_by_term(4, sym(n), 48, 50, sym(b)), [{n: 33, b: 1}, {n: 31, b: 3}]),
              ("7 x 40, terms of 32, a turned", term_by_term(7, 40, 32, transposed=True), [{}]),
              ("6 x 48, one batch", term_by_term(6, 48, 128, batch=1), [{}])]
-    forms = [(name, kernel, sizes, turned_columns.schedule_of(kernel, isa)) for name, kernel, sizes in found]
+    forms = [(name, kernel, sizes, in_registers.schedule_of(kernel, isa)) for name, kernel, sizes in found]
     return [Case(f"{TERM_BY_TERM} {name}", kernel, size, (form,), form) for name, kernel, sizes, form in forms if form
             for size in sizes]
 
@@ -308,7 +308,7 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                 out.append(Case("bands of a padded convolution", image, {}, (form,), form))
         whole_table += out if everything or len(table.candidates(isa)) < MANY else \
             thinned(out, i % 3, {case.name for case in whole_table})
-    return whole_table + images(isa) + turned_in_registers(isa)
+    return whole_table + images(isa) + columns_term_by_term(isa)
 
 
 def thinned(found: list[Case], first: int, before: set[str]) -> list[Case]:
@@ -357,7 +357,7 @@ def main() -> None:
             equal({name for tile in floats for name, *_ in parts_of(tile, target)},
                   {name for tile in floats for name, *_ in parts(tile, target.panel)},
                   f"{isa}: every kernel whose tiles are its own fits a tile with blocks of terms")
-            tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates if not s.turned}
+            tried = {(c.kernel.product.sum, s.mr, s.nr) for c in todo for s in c.candidates if not s.term_by_term}
             ok(tried == {(c.dtype, c.rows, c.columns) for c in table.candidates(isa)},
                f"{isa}: every tile has a kernel that it fits")
             run(program(todo, tools, Path(folder) / isa), isa, wrapper)

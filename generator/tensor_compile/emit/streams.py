@@ -4,8 +4,8 @@ that lie in a state. Memory sets their time.
 
 A thread that waits at a barrier fetches its part of what the next two of them read (tc_barrier_ahead), so that memory
 is read while small steps run, or other threads finish. What a part is the kernel says: all panels of all its products,
-one product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`, and turned.c.in); of tiles,
-all tiles.
+one product behind the other, split evenly (templates/contraction/memory.c.in, `by_panels`, and term_by_term.c.in); of
+tiles, all tiles.
 """
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from ..records import dataclass
 
 _NAME = re.compile(r"tc_contraction_(?P<dtype>\w+?)_(?P<mr>\d+)x(?P<nr>\d+)(?P<more>(?:_[a-z]+\d*)*?)__(?P<isa>\w+)$")
 _WORDS = {"packed_a": "a", "packed_b": "b", "prefetch": "p", "compact": "s", "lines": "l", "small_teams": "t",
-          "large_teams": "g", "turned": "u"}
+          "large_teams": "g", "term_by_term": "u"}
 _NUMBERS = {"kc": "k", "mc": "m", "nc": "n", "bands": "w"}
 
 LARGE_TEAM = 8        # threads of a large team (TC_LARGE_TEAM)
@@ -32,8 +32,8 @@ class Schedule:
     0: columns outermost, or blocks of mc rows where there are any. small_teams: so do those alone of whose pieces each
     has as much as a tile of rows; larger teams share as without bands. large_teams: so do those that share a product in
     LARGE_PIECES pieces and more, with small teams or alone. lines: rows are windows of an image, whose lines
-    are copied in their place (emit/contraction/image_lines.py). turned: columns of b lie term by term, and are turned
-    in registers (emit/contraction/turned.py).
+    are copied in their place (emit/contraction/image_lines.py). term_by_term: columns of b lie so, and are turned in
+    registers (emit/contraction/term_by_term.py).
     """
 
     isa: str
@@ -52,7 +52,7 @@ class Schedule:
     lines: bool = False
     small_teams: bool = False
     large_teams: bool = False
-    turned: bool = False
+    term_by_term: bool = False
 
     def block(self, tiles: int) -> int:
         """Tiles of a block of rows; all `tiles`, where columns are outermost."""

@@ -179,7 +179,7 @@ class ContractionKernel:
     with an accumulator of its own, which already had `+ (+0)`; they lie alike (equal addresses), or the second one is
     another column of the first one (column_pairs.py). b is packed (`b_panel` =
     panel width: index (batch…, n//P, k, n%P)) or read in place (`b_panel` 0): stride 1 in n, or of few rows in k
-    (turned.py). product: the dtypes, as
+    (term_by_term.py). product: the dtypes, as
     of a Contraction. schedules: how it is computed, one for each instruction set of the target, as soon as that is
     chosen; params then has their scratch. where: as of a Contraction, and then there is one second operand. shape: how
     a GPU computes it, where a tuning lock says so (schedule_cuda.Shape).

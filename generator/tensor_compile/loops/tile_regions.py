@@ -30,9 +30,9 @@ from .scalar_ir import Buffer, Load, row_major, Scalar, unused
 from .plan import bytes_of, in_place
 from .races import between_tiles
 from .scalars import Rewriter, domain_size, extent, loads, point_number, rewritten, unlinear
+from .term_by_term import without_panels
 from .tile_axes import Axis
 from .tile_panels import panels, tiled
-from .turned import turned
 from .uses import Uses
 
 ROWS = 32
@@ -187,7 +187,7 @@ class _Former:
         if pack is None or not self.movable(items, _Chain(makers, [pack.pack], [], []), at):
             return
         rows = self.size(domain_size(kernel.m))
-        plain = turned(pack, self.buffers, self.target)
+        plain = without_panels(pack, self.buffers, self.target)
         if isinstance(plain, ContractionKernel):
             del self.buffers[name]
             items[makers[0]], items[at] = None, plain

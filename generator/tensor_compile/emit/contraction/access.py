@@ -44,7 +44,7 @@ class Access:
     width apart, for panels of 4).
     sums: accumulators a point, each of a second operand of its own; those all lie as the first does.
     inside: the loops over terms where every position exists; border: those where `bounds` decide, the last of which
-    (when `border_inner`) is free of them. in_place: b is not in panels; turned: and its columns lie term by term.
+    (when `border_inner`) is free of them. in_place: b is not in panels; term_by_term: and its columns lie so.
     run: rows of the last variable of m.
     Where the product has groups, a term is a group of them, and what is said of b counts words of one group: terms is
     the number of groups, `elements` that of the products, over which the loops go."""
@@ -68,7 +68,7 @@ class Access:
     elements: Expr
     run: Expr
     m: tuple[Sym, ...]
-    turned: bool
+    term_by_term: bool
 
     @property
     def row_stride_known(self) -> bool:
@@ -140,8 +140,8 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     width = b_panel or 16
     b_piece = b_offset.substitute({column: width * sym(panel)}).coefficient(panel)
     assert b_piece is not None, f"{b.buffer}: not in panels and not of stride 1"
-    turned = not b_panel and b_offset.coefficient(column) != 1
-    assert not turned or len(k) == 1 and b_address.coefficient(k[0]) == 1, f"{b.buffer}: nothing is of stride 1"
+    term_by_term = not b_panel and b_offset.coefficient(column) != 1
+    assert not term_by_term or len(k) == 1 and b_address.coefficient(k[0]) == 1, f"{b.buffer}: nothing is of stride 1"
 
     def step(address: Expr, s: Sym) -> Expr:
         stride = address.coefficient(s)
@@ -156,7 +156,7 @@ def _access(batch: tuple[Sym, ...], m: tuple[Sym, ...], n: tuple[Sym, ...], k: t
     return Access(rows, columns, terms, product(extent(s) for s in batch),
                   a_address.substitute(first_term), a_row, b_offset, b_piece, column, _merge(loops, frozenset()),
                   border, bool(inner), tuple(_bound(v, k) for v in a.valid), len(second), b_panel == 0, kind,
-                  elements, extent(m[-1]) if m else const(1), m, turned)
+                  elements, extent(m[-1]) if m else const(1), m, term_by_term)
 
 
 def _fits(loop: TermLoop) -> bool:

@@ -16,7 +16,7 @@ from ...loops.loop_ir import ContractionKernel
 from ...loops.products import by_name
 from ...symbolic.typical import typical as size
 from ...target import Target
-from . import image_lines, padding, schedule_blocks, turned
+from . import image_lines, padding, schedule_blocks, term_by_term
 from .access import Access
 from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, Candidate, candidates, micro_pointers, registers_needed, \
     step_cycles, tile_step_cycles
@@ -55,12 +55,12 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
     if schedule.lines:
         made = image_lines.schedule_of(kernel, schedule.isa)
         return "rows are no windows in lines of an image" if made is None else \
-            None if schedule == made else f"windows in lines are those of {made.name}"
+            None if replace(schedule, compact=False) == made else f"windows in lines are those of {made.name}"
     isa, access = instruction_set(schedule.isa), Access.of(kernel)
-    if schedule.turned or access.turned:
-        made = turned.schedule_of(kernel, schedule.isa)
+    if schedule.term_by_term or access.term_by_term:
+        made = term_by_term.schedule_of(kernel, schedule.isa)
         return "columns do not lie term by term" if made is None else \
-            None if schedule == made else f"columns that lie term by term are those of {made.name}"
+            None if replace(schedule, compact=False) == made else f"columns term by term are those of {made.name}"
     rows, columns = schedule.mr, schedule.nr
     if not known(schedule):
         return f"no tile of {rows}x{columns} is in the table"
@@ -100,7 +100,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
 
 def known(schedule: Schedule) -> bool:
     """The table has its tile, or it has a form of its own."""
-    if schedule.lines or schedule.turned:
+    if schedule.lines or schedule.term_by_term:
         return True
     product = by_name(schedule.dtype)
     return product is not None and any((c.rows, c.columns, c.dtype) == (schedule.mr, schedule.nr, product.tiles)
@@ -118,7 +118,7 @@ def _pointers(access: Access, schedule: Schedule) -> int:
 
 def schedules(kernel: ContractionKernel, isa: str, target: Target) -> Iterator[Schedule]:
     """What is tried for a kernel, legal or not, in the order of ties."""
-    alone = turned.schedule_of(kernel, isa)
+    alone = term_by_term.schedule_of(kernel, isa)
     if alone is not None:
         yield alone
         return
@@ -279,8 +279,7 @@ def smallest(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1
         return (schedule.lines, schedule.blocked, schedule.packed_b, schedule.epilogue == "registers", schedule.nr,
                 -schedule.mr, schedule.mc)   # 0: rows are not taken in blocks
 
-    least = min(ranked(kernel, isa, target, parts), key=code)
-    return least if least.turned else replace(least, prefetch=False, compact=True)
+    return replace(min(ranked(kernel, isa, target, parts), key=code), prefetch=False, compact=True)
 
 
 def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
@@ -290,7 +289,7 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     narrow = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
 
     def cost(schedule: Schedule) -> float:
-        if schedule.turned:    # there is no other
+        if schedule.term_by_term:    # there is no other
             return 0.0
         if schedule.lines:
             return _lines_cycles(kernel, schedule, target, parts, handed)

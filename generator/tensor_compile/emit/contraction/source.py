@@ -28,7 +28,7 @@ from ..constants import constant
 from ..scalar import C_TYPE, extent
 from .schedule_blocks import asks_threads, fetches_soon, remembers
 from .team_split import emit_split, team_split
-from .turned import emit_turned
+from .term_by_term import emit_term_by_term
 from ..template import expand_file
 
 
@@ -86,8 +86,8 @@ def _text(part: ContractionKernel, schedule: Schedule, own: str) -> tuple[str, f
     """Of a part: everything but the function that the driver calls, and the micro-kernels that it needs."""
     if schedule.lines:
         return emit_lines(part, schedule, own), frozenset()
-    if schedule.turned:
-        return emit_turned(part, schedule, own), frozenset()
+    if schedule.term_by_term:
+        return emit_term_by_term(part, schedule, own), frozenset()
     return in_memory.emit_part(part, schedule, own)
 
 

@@ -151,7 +151,7 @@ def team_split(access: Access, schedule: Schedule) -> TeamSplit | None:
     """Of a kernel whose sizes are known, and not for little code; None: tiles are counted, nothing stands behind."""
     rows, columns = access.rows, access.columns
     if not (rows.is_const and columns.is_const and access.batches.is_const and access.batches.value == 1) \
-            or rows.value <= 0 or columns.value <= 0 or schedule.compact or schedule.lines or schedule.turned \
+            or rows.value <= 0 or columns.value <= 0 or schedule.compact or schedule.lines or schedule.term_by_term \
             or schedule.bands and not (schedule.large_teams and not schedule.small_teams) \
             or by_panels(access, schedule) or instruction_set(schedule.isa).lanes == 1:
         return None

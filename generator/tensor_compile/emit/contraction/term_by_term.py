@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Products of few rows by columns that lie in memory term by term (templates/contraction/turned.c.in, loops/turned.py).
+"""Products of few rows by columns that lie in memory term by term (templates/contraction/term_by_term.c.in,
+loops/term_by_term.py).
 
 16 columns are taken at a time. Four terms of each are turned in registers, as many columns as a register has lanes, and
 multiplied by all rows at once; nothing is stored before the epilogue. Memory sets the time, so each turn brings some
@@ -10,6 +11,7 @@ from __future__ import annotations
 from ...instruction_sets import InstructionSet, instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.loop_ir import ContractionKernel
+from ...loops.term_by_term import FOUR, LINE
 from ...symbolic import ZERO
 from .access import Access
 from .candidate_table import PANEL
@@ -18,36 +20,36 @@ from ..index import c_index
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place
 
-FOUR = 4     # terms that are turned together
 OTHERS = 8   # registers beside the sums: terms that are turned, and what they come from
-LINE = 16    # elements of a line of the caches
 
 
 def schedule_of(kernel: ContractionKernel, isa: str) -> Schedule | None:
     """The schedule of a kernel that is computed so; None of any other kernel."""
     access = Access.of(kernel)
-    if not access.turned or not instruction_set(isa).has_vectors:
+    if not access.term_by_term or not instruction_set(isa).has_vectors:
         return None
-    return Schedule(isa, kernel.product.name, access.rows.value, PANEL, epilogue="registers", turned=True)
+    return Schedule(isa, kernel.product.name, access.rows.value, PANEL, epilogue="registers", term_by_term=True)
 
 
-def emit_turned(kernel: ContractionKernel, schedule: Schedule, own: str) -> str:
+def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -> str:
     """The text of everything but the function that the driver calls."""
     access, isa, names, rows = Access.of(kernel), instruction_set(schedule.isa), names_of(kernel), schedule.mr
     number = {p.name: i for i, p in enumerate(kernel.params)}
     epilogue = Epilogue(kernel, access, names, own, True)
-    apart, terms = access.b_offset.coefficient(access.column), access.terms.value
-    assert apart is not None and len(access.inside) == 1
+    found, terms = access.b_offset.coefficient(access.column), access.terms.value
+    assert found is not None and len(access.inside) == 1
+    apart = found.value
     place_first, place_row = place(kernel, access, names)
     registers = PANEL // isa.lanes
     line = f"u * {LINE}" if apart == terms else f"u / {terms // LINE} * {apart} + u % {terms // LINE} * {LINE}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
     values: dict[str, object] = {
-        "schedule": schedule.name, "own": own, "rows": rows, "terms": terms, "apart": apart.value,
+        "schedule": schedule.name, "own": own, "rows": rows, "terms": terms, "apart": apart,
         "m_text": c_index(access.rows, names), "n_text": c_index(access.columns, names),
         "batch_text": c_index(access.batches, names),
         "batch_names": [f"b{i}" for i in range(len(kernel.batch))],
         "m_names": [f"m{i}" for i in range(len(kernel.m))] if len(kernel.m) > 1 else [],
+        "inline": "__attribute__((noinline))" if schedule.compact else "inline __attribute__((always_inline))",
         "finishes": epilogue.finishes(2 * rows), "partial": not epilogue.whole_panels,
         "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, names),
         "a": number[kernel.a.buffer], "b": number[kernel.b[0].buffer], "b_offset": b_offset,
@@ -58,7 +60,7 @@ def emit_turned(kernel: ContractionKernel, schedule: Schedule, own: str) -> str:
         "loops": [_terms(isa, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
         "line": line,
     }
-    return expand_file("contraction/turned.c.in", values).rstrip("\n")
+    return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
 
 
 def _row(access: Access, r: int) -> str:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Second operands that are turned in registers: their columns lie term by term in memory, and few rows meet them.
+"""Second operands whose columns lie term by term in memory, in products of few rows: they need no panels.
 
 A decoder's keys change with every token, so their panels cannot be made in advance. Panels that are made for each
 product are written and read once more, and while they are made nothing is multiplied. Here the product reads the
-columns where they lie, and turns some terms of 16 of them at a time in registers (emit/contraction/turned.py).
+columns where they lie, and turns some terms of 16 of them at a time in registers (emit/contraction/term_by_term.py).
 """
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ from .tile_panels import Panels
 
 ROWS = 8           # each turned column is multiplied by so many rows at most; for more, panels are worth making
 FOUR = 4           # terms are turned four at a time
-LINE = 16          # of a line of the caches: columns are whole lines, or lie one behind the other
+LINE = 16          # elements of a line of the caches: columns are whole lines, or lie one behind the other
 
 
-def turned(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | str:
+def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | str:
     """The product without panels: it reads what `pack` would read. Else the reason why not; "" without vectors."""
     kernel, rows = p.kernel, domain_size(p.kernel.m)
     if not all(instruction_set(isa).has_vectors for isa in target.isas):
