@@ -136,7 +136,7 @@ with tempfile.TemporaryDirectory() as place:
             ok(result.stderr.startswith(fewer), f"{command} says how many threads a call has") or note(result.stderr)
         for command in ("bench", "profile"):
             result = models.tool(folder, command, *asked)
-            hint = f"  hint: see tensor-compile {command} --help\n"
+            hint = f"  hint: --threads {processors} is the most here\n"
             refused = f"tensor-compile {command}: error: {turns}{hint}" if turns else ""
             equal((result.returncode, bool(result.stdout), result.stderr),
                   (2, False, fewer + refused) if turns else (0, True, fewer),

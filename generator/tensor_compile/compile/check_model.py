@@ -320,6 +320,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
                 _say_followed(tools, named, bound, got, lines, followed(), suffix, steps, taps, verdict)
             else:
                 _say(named, "double precision", lines, taps, verdict, steps)
+                if options.precision == "f32" and right and _wrong(lines):
+                    verdict.notes[_rounded_or_wrong(named, bound)] = None
         if wanted.expect:
             lines = _compared(tools, bound, out, expect, ignored)
             right = _say(title, wanted.expect.shown, lines, taps, verdict, steps)
@@ -341,6 +343,14 @@ def _compared(tools: Tools, how: str, got: Path, want: Path, ignored: Sequence[s
     if result.returncode not in (0, 1):
         raise UserError(result.stderr.strip(), str(want))
     return result.stdout.splitlines()
+
+
+def _rounded_or_wrong(title: str, bound: str) -> str:
+    """What a difference from double precision may be, where the bits are right. bound: rtol,atol."""
+    rtol, _, atol = bound.partition(",")
+    return f"the bits of {title} are the interpreter's, so either f32 rounds sums of many terms by more than " \
+           f"{atol} + {rtol} * |want| where the result is near zero, or the graph was simplified wrongly; " \
+           "docs/checking.md says how to tell"
 
 
 def _wrong(lines: Iterable[str]) -> list[str]:

@@ -59,7 +59,7 @@ def refuse_turns(request: Request, target: Target) -> None:
     if not request.run.wrapper and not request.record and threads > here:
         raise UsageError(f"--threads {request.run.threads}: calls have {number_of(threads, 'thread')}, this process "
                          f"has {number_of(here, 'processor')}; threads that take turns do not compute at the same "
-                         "time, and a kernel's time is a thread's")
+                         f"time, and a kernel's time is a thread's\n  hint: --threads {here} is the most here")
 
 
 @dataclass(slots=True)
