@@ -12,6 +12,7 @@ from tensor_compile.compile.objects import Object, Unit
 
 LARGEST = 16    # units in one
 COMPILE_UNITS = objects.compile_units
+ATTRIBUTE = re.compile(r"__attribute__\(\(\w+\)\) ")
 OWN = re.compile(r"^(?:struct|static .*?) ?\b(\w+)(?: \{|\(|\[)", re.M)
 
 
@@ -48,7 +49,7 @@ def _joined(units: Sequence[Unit]) -> list[Unit]:
 
 def _apart(text: str, number: int) -> str:
     """What only the file sees has a name of its own in it."""
-    own = set(OWN.findall(text.replace("__attribute__((always_inline)) ", "")))
+    own = set(OWN.findall(ATTRIBUTE.sub("", text)))
     if not own:
         return text
     # no member of a struct, whose declaration and uses keep its name

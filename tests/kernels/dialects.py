@@ -9,7 +9,7 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import convolution
+from cases import convolution, term_by_term
 from tap import done, equal, ok, skip
 from tensor_compile.compile import toolchain
 from tensor_compile.compile.cache import Cache
@@ -17,6 +17,7 @@ from tensor_compile.compile.objects import Unit, compile_units
 from tensor_compile.emit.contraction.candidates import refusal
 from tensor_compile.emit.contraction.source import emit_contraction
 from tensor_compile.emit.contraction.in_registers import named
+from tensor_compile.emit.contraction.term_by_term import schedule_of
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.loops.scalar_ir import Apply
 
@@ -38,6 +39,11 @@ def main() -> None:
     schedule = Schedule("avx2", "f32", 3, 32, kc=192, mc=6, epilogue="registers")
     ok(named(schedule) and refusal(root, schedule) is None, "a tile has registers by name")
     tile = emit_contraction(root, [schedule], "kernel").text
+    keys = term_by_term(3, 64, 64)
+    columns = schedule_of(keys, "avx2")
+    assert columns is not None
+    touching = emit_contraction(keys, [columns], "kernel").text
+    ok("tc_touch(" in touching, "lines of columns are loaded by assembly")
     for command in ("cc", "clang"):
         if not shutil.which(command):
             skip(command, f"{command} is not installed")
@@ -49,6 +55,7 @@ def main() -> None:
             for host in ((), ("-masm=intel",)):
                 flags = {isa: toolchain.kernel_flags(compiler, isa, (), host, "x86_64") for isa in ("x86_64", "avx2")}
                 objects.append(compile_units([Unit("tile", tile, flags["avx2"], kernel=True),
+                                              Unit("columns", touching, flags["avx2"], kernel=True),
                                               *(Unit(f"roots_{isa}", ROOTS, flags[isa], kernel=True) for isa in flags)],
                                              compiler, cache, None))
             for plain, intel in zip(*objects, strict=True):
