@@ -130,14 +130,13 @@ with tempfile.TemporaryDirectory() as place:
                 f"{name} has; --target-file names another one\n"
         turns = f"--threads 9999: calls have {most} threads, this process has {processors} processor" \
                 f"{'s' * (processors > 1)}; threads that take turns do not compute at the same time, and a kernel's " \
-                "time is a thread's\n" if most > processors else ""
+                f"time is a thread's\n  hint: --threads {processors} is the most here\n" if most > processors else ""
         for command in ("check", "run"):
             result = models.tool(folder, command, *(word for word in asked if word not in ("--calls", "1")))
             ok(result.stderr.startswith(fewer), f"{command} says how many threads a call has") or note(result.stderr)
         for command in ("bench", "profile"):
             result = models.tool(folder, command, *asked)
-            hint = f"  hint: --threads {processors} is the most here\n"
-            refused = f"tensor-compile {command}: error: {turns}{hint}" if turns else ""
+            refused = f"tensor-compile {command}: error: {turns}" if turns else ""
             equal((result.returncode, bool(result.stdout), result.stderr),
                   (2, False, fewer + refused) if turns else (0, True, fewer),
                   f"{command} {'refuses threads that take turns' if turns else 'measures others'}") or \
