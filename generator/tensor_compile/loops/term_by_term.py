@@ -55,15 +55,11 @@ def _read(p: Panels) -> Load | None:
     value, (b,), (n,) = store.value, kernel.b, kernel.n
     if not isinstance(value, Load) or value.dtype != "f32" or value.dynamic:
         return None
-    walked = [e for e in store.index if e.symbols()]    # the others are dims of size 1
-    walkers = {e: next((v for v in p.pack.rows if sym(v) == e), None) for e in walked}
-    lane = walkers.get(store.index[-1])
-    if lane is None or None in walkers.values() or len(walkers) < len(walked) \
-            or any(e != x for e, x in zip(store.index, b.index) if not e.symbols()):
-        return None
-    there = {walker: ZERO if walker is p.panel else x
-             for e, x in zip(store.index[:-1], b.index) for walker in (walkers.get(e),) if walker is not None}
-    there[lane] = sym(n)
+    walkers, lane = [w for w in p.walkers if w is not None], p.walkers[-1]
+    if lane is None or len(set(walkers)) < len(walkers) \
+            or any(w is None and (e.symbols() or e != x) for w, e, x in zip(p.walkers, store.index, b.index)):
+        return None    # what is no variable is the index of a dim of size 1
+    there = {w: ZERO if w is p.panel else x for w, x in zip(p.walkers[:-1], b.index) if w is not None} | {lane: sym(n)}
 
     def of_column(e: Expr) -> Expr | None:
         """Of column n in place of a lane of a panel."""

@@ -28,12 +28,14 @@ OF_ONE_ROW = 128  # one row has as many sums in registers as it has vectors of c
 class Panels:
     """pack fills what `kernel` alone reads as its second operand. batch: for each variable of the kernel's batch, the
     one of pack's rows that walks the same dim (None: the operand has no such dim). panel: pack's variable of the
-    panels."""
+    panels. walkers: pack's variable of each dim of what is
+    packed (None: its index is no variable)."""
 
     pack: LoopNestKernel
     kernel: ContractionKernel
     batch: tuple[tuple[Sym, Sym | None], ...]
     panel: Sym
+    walkers: tuple[Sym | None, ...]
 
 
 def panels(pack: LoopNestKernel, kernel: ContractionKernel) -> Panels | None:
@@ -62,7 +64,7 @@ def panels(pack: LoopNestKernel, kernel: ContractionKernel) -> Panels | None:
     inside = {s for e in b.index[at + 1:] for s in e.symbols()}
     if panel is None or inside & set(kernel.batch):
         return None
-    return Panels(pack, kernel, tuple(walkers_of.items()), panel)
+    return Panels(pack, kernel, tuple(walkers_of.items()), panel, tuple(walkers))
 
 
 def tiled(p: Panels, buffers: dict[str, Buffer], names: Callable[[], str]) -> Tiles:

@@ -22,7 +22,7 @@ from ..index import c_index
 from .micro import NEXT_TERMS, Pair, pairs, QUAD, Reg, UNROLLED
 from .product_forms import form
 from ..template import expand_file
-from .walk import batch_names
+from .walk import batch_names, row_begins
 
 UNROLL = 4   # turns of a loop of one term that are asked of the compiler, which has its own mind of large tiles
 # Terms of a turn. Addresses and the count are instructions, which beside another thread of the core take time from
@@ -167,9 +167,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def offset(r: int) -> str:
         if parts and not edge and access.evenly is not None:
             return str(access.evenly * r)
-        if access.row_stride_known:
-            return f"t->a[0] + {access.evenly * r}" if r and access.evenly is not None else "t->a[0]"
-        return f"t->a[{r}]"
+        return row_begins(access, r)
 
     def exists(r: int) -> str:
         return " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))

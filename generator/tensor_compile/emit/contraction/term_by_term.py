@@ -18,7 +18,7 @@ from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from ..index import c_index
 from ..template import expand_file
-from .walk import batch_decode, batch_names, place
+from .walk import batch_decode, batch_names, place, row_begins
 
 OTHERS = 8   # registers beside the sums: terms that are turned, and what they come from
 
@@ -53,7 +53,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
         "finishes": epilogue.finishes(2 * rows), "partial": not epilogue.whole_panels,
         "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, names),
         "a": number[kernel.a.buffer], "b": number[kernel.b[0].buffer], "b_offset": b_offset,
-        "row_list": [{"r": r, "offset": _row(access, r),
+        "row_list": [{"r": r, "offset": row_begins(access, r),
                       "result": ", ".join(f"tct_add_f32(c{r}_{v}, zero)" for v in range(registers))}
                      for r in range(rows)],
         "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
@@ -61,11 +61,6 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
         "line": line,
     }
     return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
-
-
-def _row(access: Access, r: int) -> str:
-    """Where row r begins in a."""
-    return f"t->a[0] + {r * access.evenly}" if access.row_stride_known and access.evenly is not None else f"t->a[{r}]"
 
 
 def _together(isa: InstructionSet, rows: int) -> list[range]:

@@ -35,6 +35,13 @@ def even_offset(kernel: ContractionKernel, access: Access, names: Mapping[Sym, s
     return f"{first} + {access.evenly} * row"
 
 
+def row_begins(access: Access, r: int) -> str:
+    """Where row r of a tile begins in a."""
+    if access.row_stride_known:
+        return f"t->a[0] + {access.evenly * r}" if r and access.evenly is not None else "t->a[0]"
+    return f"t->a[{r}]"
+
+
 def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -> tuple[str, str]:
     """What makes t the tile whose rows begin at `row`: statements before a loop over r, and in it."""
     def text(e: Expr) -> str:
