@@ -89,6 +89,7 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("constant 16x256x8, residual", matmul(16, 256, 8, panel, residual=True), [{}]),
         ("constant transposed 13x33x5", matmul(13, 33, 5, panel, transposed=True), [{}]),
         ("dynamic rows", matmul(sm, 80, 7, panel), [{m: 1}, {m: 2}, {m: 17}, {m: 29}]),
+        ("dynamic rows, panels that are far", matmul(sm, 272, 250, panel), [{m: 2}, {m: 17}]),
         ("all dynamic in place", matmul(sm, sn, sk, 0, sb, bias=False),
          [{m: 5, n: 100, k: 70, b: 2}, {m: 15, n: 17, k: 3, b: 1}, {m: 1, n: 129, k: 1, b: 3}]),
         ("a predicate", predicated(sm, sn, sk), [{m: 1, n: 17, k: 9}, {m: 13, n: 48, k: 21}]),

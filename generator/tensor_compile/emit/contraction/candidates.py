@@ -510,7 +510,7 @@ class _Model:
     def cycles(self, m: int) -> float:
         full, rest = divmod(m, self.schedule.mr)
         total, items = 0.0, 0
-        for count, band in ((full, self.tiles.full), (1, self.tiles.rests.get(rest))):
+        for count, band in ((full, self.tiles.full), (1, self.tiles.behind(full, rest))):
             if count and band is not None:
                 total += self.across(count, band, full > 0 and band is not self.tiles.full)
                 items += count * -(-self.n // (self.tiles.unit if self.panels else band.columns))

@@ -188,7 +188,8 @@ class _Emitter:
                                     f"tcv_add_f32(tcv_load_f32(acc + ({s} * apart + c)), zero)" for s in range(sums)),
             "scalar_accs": ", ".join(f"acc[{s} * apart + c]{'' if integer else ' + 0.0f'}" for s in range(sums)),
             "place_first": place_first, "place_row": place_row, "batch_decode": batch_decode(kernel, self.names),
-            "wide": "".join(f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
+            "wide": ("" if plan.near else "w.full > 0 ? 0 : ") + "".join(
+                f"rest == {r} ? {c} : " for r, c in sorted(wide.items())) + "0",
             "any_wide": bool(wide),
             "cases": [{"count": c, "band": number[band], "height": band.height} for c, band in counts],
             "lies": self.lies,

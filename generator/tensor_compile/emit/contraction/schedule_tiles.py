@@ -4,20 +4,26 @@
 Columns are walked in groups, in each the rows from the first to the last: full tiles, then one band of what is left of
 them. A band's columns are cut into its widths, the widest that fits first; the last 16 may be fewer. A compact schedule
 has few heights and widths: rows that are computed and are none cost time, each tile more costs code.
+
+A few rows keep the multipliers busy in a tile that is wider than a group. Such tiles stand for themselves, so that all
+panels are read once more: behind full tiles they are taken only where panels are near.
 """
 from __future__ import annotations
 
+from dataclasses import replace
 
 from ...instruction_sets import InstructionSet, instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...records import dataclass
 from ...symbolic import Expr
+from ...symbolic.typical import typical as size
 from .access import Access
 from .candidate_table import PANEL, TILE, micro_pointers, registers_needed, step_cycles
 from .in_registers import stands_alone
 from .product_forms import form
 
 WIDEST = 128              # columns of the tiles for few rows
+NEAR = 1 << 18            # bytes of panels that are still near when all of them are read once more
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,11 +45,21 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """full: where the kernel may have that many rows; rests: the band of each number of rows that may be left."""
+    """full: where the kernel may have that many rows; rests: the band of each number of rows that may be left; group:
+    columns of a group; near: wider bands are taken behind full tiles, too."""
 
     full: Band | None
     rests: dict[int, Band]
     unit: int
+    group: int
+    near: bool
+
+    def behind(self, full: int, rest: int) -> Band | None:
+        """The band of the rows that are left behind so many full tiles."""
+        band = self.rests.get(rest)
+        if band is None or not full or self.near or band.columns <= self.group:
+            return band
+        return replace(band, columns=self.group)
 
     @property
     def bands(self) -> list[Band]:
@@ -70,7 +86,9 @@ def by_panels(access: Access, schedule: Schedule) -> bool:
 def tiles(access: Access, schedule: Schedule) -> Tiles:
     isa, rows, mr = instruction_set(schedule.isa), access.rows, schedule.mr
     unit = unit_of(isa, schedule)
-    high = TILE if form(schedule.dtype, schedule.isa).tiles else 1    # rows of the lowest tile
+    kind = form(schedule.dtype, schedule.isa)
+    high = TILE if kind.tiles else 1    # rows of the lowest tile
+    near = access.sums * kind.b_bytes * size(access.terms) * size(access.columns) <= NEAR
 
     def band(height: int, columns: int) -> Band:
         if by_panels(access, schedule):
@@ -78,20 +96,29 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
         return Band(height, columns, _widths(access.columns, columns, unit, schedule.compact))
 
     def lower(height: int) -> Band:
-        wide = schedule.nr
-        height = -(-height // high) * high
-        alone = schedule.compact or schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
-        if isa.lanes > 1 and not alone:
-            wide = max(wide, _tail_columns(access, isa, height, schedule))
-        return band(height, wide)
+        return band(-(-height // high) * high, schedule.nr)
+
+    def wider(height: int) -> Band:
+        """As wide as keeps the multipliers busy."""
+        low, alone = lower(height), schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
+        if isa.lanes == 1 or schedule.compact or alone:
+            return low
+        wide = _tail_columns(access, isa, low.height, schedule)
+        return band(low.height, wide) if wide > schedule.nr else low
+
+    def either(height: int) -> Band:
+        """With the widths of both."""
+        wide = wider(height)
+        return wide if near else replace(wide, widths=tuple(sorted({*wide.widths, *lower(height).widths}, reverse=True)))
 
     if rows.is_const:
         full, rest = divmod(rows.value, mr)
         height = mr if schedule.compact and rest > 1 else rest
-        return Tiles(band(mr, schedule.nr) if full else None, {rest: lower(height)} if rest else {}, unit)
-    heights = sorted({1, mr} if schedule.compact or high > 1 else {1, 2, (mr + 1) // 2, mr})
-    rests = {r: next(h for h in heights if h >= r) for r in range(1, mr)}
-    return Tiles(band(mr, schedule.nr), {r: lower(h) for r, h in rests.items()}, unit)
+        rests = {rest: (lower if full and not near else wider)(height)} if rest else {}
+    else:
+        full, heights = 1, sorted({1, mr} if schedule.compact or high > 1 else {1, 2, (mr + 1) // 2, mr})
+        rests = {r: either(next(h for h in heights if h >= r)) for r in range(1, mr)}
+    return Tiles(band(mr, schedule.nr) if full else None, rests, unit, schedule.nr, near)
 
 
 def _widths(total: Expr, columns: int, unit: int, compact: bool) -> tuple[int, ...]:

@@ -156,7 +156,7 @@ def team_split(access: Access, schedule: Schedule) -> TeamSplit | None:
             or by_panels(access, schedule) or instruction_set(schedule.isa).lanes == 1:
         return None
     plan, (full, rest) = blocks(access, schedule), divmod(rows.value, schedule.mr)
-    band = plan.tiles.rests.get(rest)
+    band = plan.tiles.behind(full, rest)
     wide = band.columns if band is not None and band.columns > schedule.nr else 0
     groups = -(-columns.value // schedule.nr)
     last = -(-(columns.value - (groups - 1) * schedule.nr) // PANEL) * PANEL
