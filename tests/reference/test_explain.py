@@ -28,6 +28,15 @@ TC_MODEL(bands)
     tc_output(g, "z", tc_matmul(tc_input(g, "many", TC_F32, 250, 16), tc_input(g, "v", TC_F32, 16, 1024)));
 }
 """
+ALIKE = """#include <tensor_compile/model.h>
+TC_MODEL(alike)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 64, 64);
+    for (int i = 0; i < 3; ++i)
+        x = tc_exp(tc_add(x, tc_expand(tc_reshape(tc_sum(x, 0), 1, 64), 64, 64)));
+    tc_output(g, "y", x);
+}
+"""
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
@@ -200,6 +209,26 @@ with tempfile.TemporaryDirectory() as place:
         said = models.tool(folder, *bands, "--summary").stdout
         ok("\n  shared by teams in bands of rows: 2 of 2 contractions (explain: split)\n" in said,
            "and how many, in a summary") or note(said)
+    models.decoder(folder)
+    said = models.tool(folder, "explain", "decoder.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
+    for entry, keys in (
+            ("prefill", ["second operands that are no constants: 2 of 4 are read where they lie, 2 are packed into "
+                         "panels in every call:",
+                         "  scaled_dot_product_attention: 2*length rows meet the columns, not at most 8 (2 times)"]),
+            ("decode", ["second operands that are no constants: 4 of 4 are read where they lie (2 of them term by "
+                        "term)"])):
+        lines = said.partition(f"decoder_model_{entry} at ")[2].partition("\n\n")[0].splitlines()
+        equal(len(lines), len(set(lines)), f"{entry} in a summary: no two lines are equal") or note(said)
+        equal([line[2:] for line in lines if "second operands" in line or "rows meet" in line], keys,
+              f"{entry}: which columns are read where they lie, and why others are not")
+    ok(re.search(r"^ +128 bytes  f32\[1,32\] of embedding_add_rms_norm_rsqrt \(2 times\)$", said, re.MULTILINE),
+       "tensors that are alike are one line") or note(said)
+    ok("each needs a kernel of its own (3 times)" in said, "and so are refusals") or note(said)
+    (folder / "alike.c").write_text(ALIKE, encoding="utf-8")
+    said = models.tool(folder, "explain", "alike.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
+    equal(re.findall(r"^ +\d.* %  (.*)$", said, re.MULTILINE), ["add_exp  (alike.c:6), 3 kernels",
+                                                                "reduce  (alike.c:6), 3 kernels"],
+          "kernels of one name and place are one line, with their share together") or note(said)
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")
 done()

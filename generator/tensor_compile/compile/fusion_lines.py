@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import Iterable
 
 from ..loops.accesses import written
 from ..loops.program_ir import Program, Region, Step, Tiles, leaves, regions
@@ -10,7 +11,7 @@ from ..loops.program_ir import Program, Region, Step, Tiles, leaves, regions
 
 def fused(program: Program) -> list[str]:
     """What was joined."""
-    return [text + times(n) for text, n in Counter(program.fusions).items()]
+    return once(program.fusions)
 
 
 def apart(program: Program) -> dict[tuple[str, str], int]:
@@ -31,6 +32,11 @@ def apart(program: Program) -> dict[tuple[str, str], int]:
         return any(not together(one, other) for one in ones for other in others)
 
     return dict(Counter([*((a.what, a.why) for a in program.apart if stayed(a.between)), *program.refusals]))
+
+
+def once(lines: Iterable[str]) -> list[str]:
+    """Equal lines once, with how often."""
+    return [line + times(n) for line, n in Counter(lines).items()]
 
 
 def times(n: int) -> str:

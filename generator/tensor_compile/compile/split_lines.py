@@ -13,7 +13,7 @@ from ..loops.program_ir import Program
 def splits(program: Program) -> list[str]:
     """The kernel's number, how, and for which instruction sets."""
     lines = []
-    for number, part in _contractions(program):
+    for number, part in contractions(program):
         cuts: dict[str, list[str]] = {}
         for schedule in part.schedules:
             if schedule.bands:
@@ -26,10 +26,11 @@ def splits(program: Program) -> list[str]:
 
 def count(program: Program) -> int:
     """Contractions of the program, in bands or not."""
-    return sum(1 for _ in _contractions(program))
+    return sum(1 for _ in contractions(program))
 
 
-def _contractions(program: Program) -> Iterator[tuple[int, ContractionKernel]]:
+def contractions(program: Program) -> Iterator[tuple[int, ContractionKernel]]:
+    """Each with its kernel's number."""
     for number, step in enumerate(program.kernel_steps):
         if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel)):
             yield from ((number, part) for part in step.kernel.contractions)

@@ -12,7 +12,7 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ExternKernel, Kernel
 from ..loops.program_ir import FunctionPlan, Variant
 from ..symbolic import Sym
-from . import budget, costs, fusion_lines, split_lines
+from . import budget, costs, fusion_lines, panel_lines, split_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .numbers import number_of
@@ -103,12 +103,12 @@ def _values(variant: Variant, sizes: Mapping[str, int]) -> dict[Sym, int]:
 
 
 def refusals(variant: Variant, rows: list[Cost]) -> list[tuple[int, str, str]]:
-    """Bytes of the kernels that stayed apart, what, why; the most first."""
+    """Bytes of the kernels that stayed apart, what, why with how often; the most first."""
     found = []
-    for what, why in fusion_lines.apart(variant.program):
+    for (what, why), n in fusion_lines.apart(variant.program).items():
         names = what.replace(" into ", " with ").replace(" beside ", " with ").split(" with ")
         apart = [c for c in rows if any(n.split()[0] in c.label for n in names if n)]
-        found.append((max((c.bytes for c in apart), default=0), what, why))
+        found.append((max((c.bytes for c in apart), default=0), what, why + fusion_lines.times(n)))
     return sorted(found, key=lambda f: (-f[0], f[1]))
 
 
@@ -128,16 +128,12 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
         lines[0] += f", on one core at least {duration(arithmetic)} of arithmetic, " \
                     f"{duration(sum(limits.seconds(c) for c in rows))} if all bytes came from memory"
     lines[0] += f", arena {'at most ' if variant.program.dims else ''}{amount(arena)}"
-    order = sorted(zip(shares(rows, limits), rows), key=lambda r: -r[0])
-    lines += [f"  {100 * share:5.1f} %  {c.name}" + (f"  ({c.place})" if c.place else "") for share, c in order[:SHOWN]]
-    if len(order) > SHOWN:
-        lines.append(f"  {100 * sum(s for s, _ in order[SHOWN:]):5.1f} %  {len(order) - SHOWN} others")
-    largest = list(temps(variant, sizes, rows))
+    lines += _kernels(rows, shares(rows, limits))
+    largest = fusion_lines.once(f"{amount(size):>10}  {kind} of {name}"
+                                for name, kind, size in temps(variant, sizes, rows))
     if largest:
-        lines += ["  largest tensors in the arena:"] + [
-            f"    {amount(size):>10}  {kind} of {name}" for name, kind, size in largest[:SHOWN]
-        ]
-    apart = refusals(variant, rows)
+        lines += ["  largest tensors in the arena:", *(f"    {line}" for line in largest[:SHOWN])]
+    apart = [r for r in refusals(variant, rows) if not panel_lines.is_one(r[1])]
     if apart:
         lines += ["  not fused, what moves most first:"] + [f"    {what}: {why}" for _, what, why in apart[:SHOWN]]
         if len(apart) > SHOWN:
@@ -145,7 +141,19 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
     if splits := split_lines.splits(variant.program):
         lines.append(f"  shared by teams in bands of rows: {len(splits)} of "
                      f"{number_of(split_lines.count(variant.program), 'contraction')} (explain: split)")
-    return lines
+    return lines + [f"  {line}" for line in panel_lines.panels(variant.program, made.target, SHOWN)]
+
+
+def _kernels(rows: list[Cost], of: list[float]) -> list[str]:
+    """The kernels that take most of the time; those of one name and place are one line. of: their shares."""
+    alike: dict[str, list[float]] = defaultdict(list)
+    for c, share in zip(rows, of, strict=True):
+        alike[c.name + (f"  ({c.place})" if c.place else "")].append(share)
+    order = sorted(alike.items(), key=lambda item: -sum(item[1]))
+    lines = [f"  {100 * sum(found):5.1f} %  {name}" + (f", {len(found)} kernels" if len(found) > 1 else "")
+             for name, found in order[:SHOWN]]
+    others = [share for _, found in order[SHOWN:] for share in found]
+    return lines + ([f"  {100 * sum(others):5.1f} %  {number_of(len(others), 'other')}"] if others else [])
 
 
 def _scopes(made: Made, bill: budget.Bill) -> list[str]:

@@ -30,8 +30,8 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
     kernel, rows = p.kernel, domain_size(p.kernel.m)
     if not all(instruction_set(isa).has_vectors for isa in target.isas):
         return ""
-    if not (rows.is_const and rows.value <= ROWS):
-        return f"{rows} rows meet the columns, not at most {ROWS}"
+    if many(rows):
+        return many(rows)
     read = _read(p)
     if read is None or kernel.product != F32 or kernel.a.dtype != "f32":
         return "the columns are no f32 elements of one buffer"
@@ -47,6 +47,11 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
     if not terms.is_const or terms.value % (FOUR if apart == terms else LINE) or apart.value < terms.value:
         return f"columns of {terms} terms that lie {apart} apart"
     return changed(buffers, kernel, b=(read,), b_panel=0)
+
+
+def many(rows: Expr) -> str:
+    """Why columns that so many rows meet are worth panels; "" where they are not."""
+    return "" if rows.is_const and rows.value <= ROWS else f"{rows} rows meet the columns, not at most {ROWS}"
 
 
 def _read(p: Panels) -> Load | None:
