@@ -527,6 +527,7 @@ static void dim(parser *p, size_t *capacity)
     expect_word(p, "specialize");
     expect(p, "=");
     expressions(p);
+    location(p, p->lexer.line);
     if (d.divisor < 1 || d.lo < 0 || d.hi < d.lo)
         tci_lexer_fail(&p->lexer, "dim '%s': the range or the divisor makes no sense", d.name);
     if (GROW(p, p->module->dims, p->module->dim_count, *capacity) &&

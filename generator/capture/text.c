@@ -189,7 +189,9 @@ void tc_text_write(tc_graph *g, FILE *out)
                 d->sym->hi, d->sym->divisor);
         for (int i = 0; i < d->specialize_count; ++i)
             fprintf(out, "%s%d", i ? ", " : "", d->specialize[i]);
-        fputs("]\n", out);
+        putc(']', out);
+        put_loc(&w, d->site);
+        putc('\n', out);
     }
     for (const tc_weight_file *f = g->files; f; f = f->next) {
         fprintf(out, "file %d ", f->number);

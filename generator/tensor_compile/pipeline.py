@@ -489,7 +489,7 @@ def _declare(module: Module, sizes: Mapping[str, tuple[int, ...]]) -> Module:
                 raise OptionError(f"--specialize: {name} cannot be {size}",
                                   hint=f"its range is {s.lo} to {s.hi}" + (f", a multiple of {s.divisor}"
                                                                            if s.divisor > 1 else ""))
-        dims[name] = DimDecl(s, tuple(wanted))
+        dims[name] = replace(dims[name], specialize=tuple(wanted))
     return replace(module, dims=dims)
 
 

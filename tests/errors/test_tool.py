@@ -391,7 +391,7 @@ TC_FUNCTION(two)
                                      text=True), 1, "empty.c:1: error: no TC_MODEL")
 
     fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 2,
-          "model.c: error: batch = 9 is not in 1..8")
+          "model.c: error: --dims: batch = 9 is not in 1..8", "the range of batch is declared at model.c:")
     fails("explain at a size outside the range", run(folder, "--at", "batch=9", command="explain"), 2,
           "--at: batch cannot be 9", "its range is 1 to 8")
     fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 2, "no dim 'seq'",

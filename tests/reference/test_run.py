@@ -53,6 +53,7 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "x.safetensors", {"x": ((4, 3), values)})
     models.safetensors(folder / "a.safetensors", {"a": ((3,), [1.0, 2.0, 4.0])})
     models.safetensors(folder / "odd.safetensors", {"x": ((3, 3), values[:9])})
+    models.safetensors(folder / "big.safetensors", {"x": ((130, 3), [0.0] * 390)})
     models.safetensors(folder / "other.safetensors", {"z": ((3, 3), values[:9])})
     models.safetensors(folder / "start.safetensors", {"total": ((), [10.0]), "more": ((1,), [0.0])})
 
@@ -83,6 +84,12 @@ with tempfile.TemporaryDirectory() as place:
              "a dim that no input has"),
             (("--inputs", "a.safetensors", "--dims", "q=1"), 2, "--dims: count has no dim 'q'\n  hint: its dims: n, m",
              "a dim that is not there"),
+            (("--inputs", "x.safetensors", "--dims", "n=65"), 2, "twice.c: error: --dims: n = 65 is not in 1..64\n"
+             "  hint: the range of n is declared at twice.c:4\n", "a size that is named, out of the declared range"),
+            (("--inputs", "a.safetensors", "--dims", "m=9"), 2, "twice.c: error: --dims: m = 9 is not in 1..8\n"
+             "  hint: the range of m is declared at twice.c:12\n", "and one that no input has"),
+            (("--inputs", "big.safetensors"), 2, "big.safetensors: error: n = 65 is not in 1..64\n"
+             "  hint: the range of n is declared at twice.c:4\n", "a size of an input, out of the declared range"),
             (("--inputs", "a.safetensors", "--dims", "m=1", "--dims", "m=2"), 2, "run goes with one --dims",
              "two sizes"),
             (("--inputs", "other.safetensors"), 2,

@@ -25,6 +25,7 @@ from ..records import dataclass
 from ..symbolic import Expr, Sym, const
 from . import assemble, files, given, host_programs, model_program, roundings
 from .assemble import Made, Planned
+from .capture_run import Captured
 from .given import Case, Given
 from .model_program import Program
 from .numbers import number_of
@@ -109,7 +110,7 @@ def run(options: Options, request: Request) -> int:
         cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
         known_dims(made.compiled.plan.functions, request.dims, options.shown)
-        runs = [r for function in checked for r in _runs(function, request, options, len(checked) > 1)]
+        runs = [r for function in checked for r in _runs(function, request, made.captured, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
         if request.cases:
@@ -150,10 +151,10 @@ def chosen(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
     return [f for f in made.compiled.plan.functions if function in ("", f.name, symbols[f.name])]
 
 
-def _runs(function: FunctionPlan, request: Request, options: Options, several: bool) -> list[Run]:
+def _runs(function: FunctionPlan, request: Request, captured: Captured, several: bool) -> list[Run]:
     """Of the user's cases those that have the function's inputs, where there are other functions (several)."""
     if not request.cases:
-        return [Run(function, sizes) for sizes in sizes_for(function, request.dims, options.shown)]
+        return [Run(function, sizes) for sizes in sizes_for(function, request.dims, captured)]
     found = []
     named = {k: v for given in request.dims for k, v in given.items()}
     for case in request.cases:
@@ -161,7 +162,7 @@ def _runs(function: FunctionPlan, request: Request, options: Options, several: b
         if several and not inputs.has(function.inputs):
             continue
         expect = Given.read(case.expect, request.names) if case.expect else None
-        found.append(Run(function, given.sizes(function, inputs, named), inputs, expect))
+        found.append(Run(function, given.sizes(function, inputs, named, captured), inputs, expect))
     return found
 
 
@@ -204,7 +205,7 @@ def known_dims(functions: Iterable[FunctionPlan], dims: Sequence[Mapping[str, in
                                   closest(name, sorted(names)) + f"its dims: {', '.join(sorted(names)) or 'none'}")
 
 
-def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], shown: str) -> list[dict[str, int]]:
+def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], captured: Captured) -> list[dict[str, int]]:
     """Those that are wanted, as far as they are of this function; else sizes for every variant."""
     dims = {d.sym.name: d.sym for d in function.dims}
     asked: list[dict[str, int]] = []
@@ -214,7 +215,8 @@ def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], shown
             if name not in named:
                 hint = f"its dims: {', '.join(dims)}" if all_named.keys() - dims.keys() else ""
                 raise OptionError(f"--dims: {function.name} needs {name} too", hint=hint)
-        given.refuse(function, named, shown)
+        given.refuse_named(function, named, captured)
+        given.refuse_guards(function, named, captured, captured.shown)
         if named not in asked:
             asked.append(named)
     if wanted or not dims:

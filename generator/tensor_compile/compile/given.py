@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Collection, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
-from ..graph.ir import Guard
+from ..graph.ir import DimDecl, Guard
 from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Expr, Sym
-from . import tensor_files
+from . import imported, tensor_files
+from .capture_run import Captured
 from .tensor_files import Tensor
 
 MOST_SIZES = 100_000   # of a dim that are tried where a shape is no multiple of it
@@ -85,9 +86,10 @@ def refuse_names(names: Mapping[str, str], known: Collection[str], files: Sequen
                             closest(other, tensors) + f"the file has {', '.join(tensors) or 'no tensors'}")
 
 
-def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dict[str, int]:
+def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captured: Captured) -> dict[str, int]:
     """The size of every dim, from the shapes of the inputs. fixed: those that the user named. Raises where the shapes
     are none that the function takes."""
+    refuse_named(function, fixed, captured)
     values: dict[Sym, int] = {d.sym: fixed[d.sym.name] for d in function.dims if d.sym.name in fixed}
     found = [(b, given.require(b, "input")) for b in function.inputs]
     for buffer, tensor in found:
@@ -117,20 +119,40 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int]) -> dic
         if dim.sym.name not in named:
             raise OptionError(f"the shapes of the inputs do not tell the dim {dim.sym.name}", given.shown,
                               f"name it: --dims {dim.sym.name}=SIZE")
-    refuse(function, named, given.shown)
+    _refuse(function, named, captured, given.shown)
+    refuse_guards(function, named, captured, given.shown)
     return {d.sym.name: named[d.sym.name] for d in function.dims}
 
 
-def refuse(function: FunctionPlan, named: Mapping[str, int], shown: str) -> None:
-    """Raises where the function does not take these sizes."""
+def refuse_named(function: FunctionPlan, named: Mapping[str, int], captured: Captured) -> None:
+    """Raises where one of the sizes that --dims names is none that its dim takes."""
+    _refuse(function, named, captured, captured.shown, "--dims: ")
+
+
+def _refuse(function: FunctionPlan, named: Mapping[str, int], captured: Captured, where: str, by: str = "") -> None:
+    """Raises where the dims do not take the sizes of theirs that are known. where, by: what gave these."""
     for dim in function.dims:
-        s, size = dim.sym, named[dim.sym.name]
-        if size < s.lo or (s.hi is not None and size > s.hi) or size % s.divisor:
-            raise OptionError(f"{s.name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
-                              + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""), shown)
-    failed = failed_guard(function, named)
+        s, size = dim.sym, named.get(dim.sym.name)
+        if size is not None and not s.takes(size):
+            raise OptionError(f"{by}{s.name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
+                              + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""), where,
+                              _declared(dim, captured))
+
+
+def _declared(dim: DimDecl, captured: Captured) -> str:
+    """A hint: what declares the range."""
+    name = dim.sym.name
+    if imported.is_foreign(captured.shown):
+        return f"--dim {name}=LOW:HIGH gives another range"
+    return f"the range of {name} is declared at {captured.as_given(str(dim.loc))}" if dim.loc else ""
+
+
+def refuse_guards(function: FunctionPlan, sizes: Mapping[str, int], captured: Captured, where: str) -> None:
+    """Raises where the sizes break a guard. where: what gave them."""
+    failed = failed_guard(function, sizes)
     if failed is not None:
-        raise OptionError(f"the sizes break the guard {failed.name!r} of {function.name}", shown)
+        raise OptionError(f"the sizes break the guard {failed.name!r} of {function.name}", where,
+                          f"{captured.as_given(str(failed.loc))} needs it" if failed.loc else "")
 
 
 def failed_guard(function: FunctionPlan, sizes: Mapping[str, int]) -> Guard | None:

@@ -157,12 +157,12 @@ def _sizes(made: Made, function: FunctionPlan, request: Request, options: Option
     """The sizes of the call; its inputs are at call-inputs then."""
     path = folder / "call-inputs"
     if request.run.inputs or not function.inputs:
-        source, sizes = run_model.inputs_of(function, request.run, options.shown, folder)
+        source, sizes = run_model.inputs_of(function, request.run, made.captured, folder)
         if source != path:
             path.unlink(missing_ok=True)
             path.symlink_to(source.resolve())
         return sizes
-    sizes = check_model.sizes_for(function, (request.run.dims,) if request.run.dims else (), options.shown)[0]
+    sizes = check_model.sizes_for(function, (request.run.dims,) if request.run.dims else (), made.captured)[0]
     model_program.run([str(data), "random", str(request.seed), str(path),
                        *check_model.specs(made.compiled, function, sizes)])
     return sizes

@@ -169,7 +169,8 @@ def _quantized(float_model: Recorded, request: Request, cache: Cache, folder: Pa
                ) -> tuple[output.Written, list[str]]:
     shown = float_model.options.shown
     found = _found(request, float_model)
-    samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
+    samples = Samples.read(request.data, float_model.plan, float_model.captured, request.names, request.dims,
+                           request.most)
     ranges = _ranges(request, float_model, found, samples, cache, folder, progress)
     percent = request.percentile if request.observer == "percentile" else 100.0
     scales = {v: observe.scale_of(*r.without_outliers(percent), request.activations) for v, r in ranges.items()}
@@ -293,7 +294,8 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
     results = [*float_model.function.results, *((name, v, None) for name, v in wanted.items())]
     tapped = replace(float_model.function, results=results)
     floats = _called(request, float_model, tapped, cache, folder / "float", progress)
-    samples = Samples.read(request.data, float_model.plan, request.names, request.dims, request.most)
+    samples = Samples.read(request.data, float_model.plan, float_model.captured, request.names, request.dims,
+                           request.most)
     tool = model_program.data_tool(integer.made, cache)
     errors = Errors(shown, [*(name for name, _, _ in float_model.function.results),
                             *(s.after for s in float_model.states)])

@@ -11,6 +11,7 @@ from ..loops.program_ir import FunctionPlan
 from ..records import dataclass
 from . import assemble, check_model, files, given, model_program, processor, tensor_files
 from .assemble import Made
+from .capture_run import Captured
 from .given import Given
 from .options import Options
 from .progress import Progress
@@ -44,7 +45,7 @@ def run(options: Options, request: Request) -> int:
         made = assemble.run(processor.best_only(options, target), progress)
         function = function_of(made, options.shown, request)
         folder = Path(scratch)
-        inputs, sizes = inputs_of(function, request, options.shown, folder)
+        inputs, sizes = inputs_of(function, request, made.captured, folder)
         before, after = states(made, request, folder)
         _, externs = model_program.extern_sources(made, options.shown, request.externs)
         program = model_program.build(made, options, cache, folder, externs, request.wrapper)
@@ -78,9 +79,10 @@ def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
     return found[0]
 
 
-def inputs_of(function: FunctionPlan, request: Request, shown: str, folder: Path) -> tuple[Path, dict[str, int]]:
+def inputs_of(function: FunctionPlan, request: Request, captured: Captured, folder: Path
+              ) -> tuple[Path, dict[str, int]]:
     """The file of the inputs under the model's names, and the size of every dim."""
-    path = folder / "inputs"
+    path, shown = folder / "inputs", captured.shown
     for name in request.dims:
         if name not in [d.sym.name for d in function.dims]:
             raise OptionError(f"--dims: {function.name} has no dim {name!r}", shown,
@@ -92,7 +94,7 @@ def inputs_of(function: FunctionPlan, request: Request, shown: str, folder: Path
                               "--inputs FILE.safetensors has them by name")
         tensor_files.write_zeros(path, {})
     inputs = Given.read(request.inputs or str(path), request.names)
-    wanted, sizes = [b.name for b in function.inputs], given.sizes(function, inputs, request.dims)
+    wanted, sizes = [b.name for b in function.inputs], given.sizes(function, inputs, request.dims, captured)
     given.refuse_names(request.names, wanted, [inputs])
     return inputs.renamed(wanted, path), sizes
 

@@ -12,6 +12,7 @@ from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Sym
 from . import given, tensor_files
+from .capture_run import Captured
 from .given import Given
 from .tensor_files import Tensor
 
@@ -23,6 +24,7 @@ class Call:
     """The parts of a file's tensors that one call takes. first, last: samples of the file."""
 
     function: FunctionPlan
+    captured: Captured
     file: Given
     tensors: Mapping[str, Tensor]
     dims: Mapping[str, int]
@@ -32,7 +34,7 @@ class Call:
     def write(self, path: Path, *more: tuple[Path, Mapping[str, tensor_files.Tensor]]) -> dict[str, int]:
         """The inputs of the call, and tensors of other files behind them; returns the sizes of the dims."""
         tensor_files.write(path, (Path(self.file.shown), self.tensors), *more)
-        return given.sizes(self.function, Given(self.file.shown, self.tensors, {}), self.dims)
+        return given.sizes(self.function, Given(self.file.shown, self.tensors, {}), self.dims, self.captured)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +43,8 @@ class Samples:
     count: int
 
     @staticmethod
-    def read(paths: Sequence[str], function: FunctionPlan, names: Mapping[str, str], dims: Mapping[str, int],
-             most: int) -> "Samples":
+    def read(paths: Sequence[str], function: FunctionPlan, captured: Captured, names: Mapping[str, str],
+             dims: Mapping[str, int], most: int) -> "Samples":
         """most: samples, 0 for all."""
         calls: list[Call] = []
         read: list[Given] = []
@@ -51,7 +53,7 @@ class Samples:
             if most and left <= 0:
                 break
             read.append(Given.read(path, names))
-            calls += _calls(function, read[-1], dims, left)
+            calls += _calls(function, captured, read[-1], dims, left)
         given.refuse_names(names, [b.name for b in function.inputs], read)
         return Samples(calls, sum(c.last - c.first for c in calls))
 
@@ -63,7 +65,7 @@ class Samples:
         return self.calls[call].file.shown
 
 
-def _calls(function: FunctionPlan, file: Given, dims: Mapping[str, int], most: int) -> list[Call]:
+def _calls(function: FunctionPlan, captured: Captured, file: Given, dims: Mapping[str, int], most: int) -> list[Call]:
     found = {b.name: (b, file.require(b, "input")) for b in function.inputs}
     for b, t in found.values():
         if t.dtype != b.dtype or len(t.shape) not in (len(b.shape), len(b.shape) + 1):
@@ -84,7 +86,7 @@ def _calls(function: FunctionPlan, file: Given, dims: Mapping[str, int], most: i
         last = min(first + step, count)
         if (last - first) % whole == 0:
             parts = {name: _part(b, t, first, last) if name in counts else t for name, (b, t) in found.items()}
-            calls.append(Call(function, file, parts, dims, first, last))
+            calls.append(Call(function, captured, file, parts, dims, first, last))
     if not calls:
         raise UserError(f"{count} samples are too few for one call, which takes {whole}", file.shown)
     return calls

@@ -115,6 +115,7 @@ class DimDecl:
 
     sym: Sym
     specialize: tuple[int, ...] = ()
+    loc: Loc | None = None
 
 
 @dataclass(slots=True)

@@ -85,7 +85,8 @@ def print_module(module: Module, places: bool = True) -> str:
     lines = [f"tensor_compile.graph {VERSION}", f"model {quote(module.model)}"]
     for name, dim in module.dims.items():
         sizes = ", ".join(map(str, dim.specialize))
-        lines.append(f"dim {name} range={dim.sym.lo}:{dim.sym.hi} divisor={dim.sym.divisor} specialize=[{sizes}]")
+        lines.append(f"dim {name} range={dim.sym.lo}:{dim.sym.hi} divisor={dim.sym.divisor} specialize=[{sizes}]"
+                     f"{place(dim.loc)}")
     lines += [f"file {i} {quote(path)}" for i, path in enumerate(module.files)]
     lines += [f"weight {quote(w.name)} : {w.type} file={w.file}{place(w.loc)}" for w in module.weights.values()]
     lines += [f"state {quote(s.name)} : {s.type}{place(s.loc)}" for s in module.states.values()]
@@ -171,6 +172,7 @@ class _Parser:
         divisor = line.integer()
         self.keyword(line, "specialize")
         sizes = line.listed(line.integer)
+        loc = line.loc()
         line.end()
         if not 0 <= low <= high:
             raise line.error(f"the range {low}:{high} of dim {name} is not an interval of sizes")
@@ -182,7 +184,7 @@ class _Parser:
         if len(set(sizes)) < len(sizes):
             raise line.error(f"dim {name} is specialized to one size twice")
         self.names[name] = Sym(name, low, high, divisor, is_dim=True)
-        module.dims[name] = DimDecl(self.names[name], sizes)
+        module.dims[name] = DimDecl(self.names[name], sizes, loc)
 
     def declare_file(self, line: _Line, module: Module) -> None:
         number = line.integer()
