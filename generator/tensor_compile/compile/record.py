@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Iterable, Iterator
 
@@ -150,7 +151,8 @@ def renew(options: Options, more_inputs: Iterable[Path]) -> list[str] | None:
 
 
 def builds(folder: Path) -> Iterator[Options]:
-    """The options of every model built under a build directory (or in the cache itself), in the models' order."""
+    """The options of every model built under a build directory (or in the cache itself), in the models' order. Messages
+    name the models from here: a build tool names them from its own folder."""
     found: list[Options] = []
     for place in sorted({*folder.glob(".tensor-compile/builds/*.json"), *folder.glob("*/.tensor-compile/builds/*.json"),
                          *folder.glob("builds/*.json")}):
@@ -159,5 +161,5 @@ def builds(folder: Path) -> Iterator[Options]:
         except (ValueError, KeyError, TypeError):
             continue
         if Path(options.model).exists():
-            found.append(options)
+            found.append(replace(options, shown=os.path.relpath(options.model)))
     yield from sorted(found, key=lambda o: (o.model, o.object))
