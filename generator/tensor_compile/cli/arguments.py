@@ -235,6 +235,31 @@ def mapping(renamings: Sequence[tuple[str, str]]) -> dict[str, str]:
     return found
 
 
+def array(text: str) -> tuple[str, str]:
+    """A tensor of the model and the file that it has of its own."""
+    name, equals, file = text.partition("=")
+    if not (name and equals and file):
+        raise argparse.ArgumentTypeError(f"not NAME=FILE.npy: {text!r}")
+    return name, file
+
+
+def arrays(option: str, given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    found = dict(given)
+    for name, _ in given:
+        if [n for n, _ in given].count(name) > 1:
+            raise UsageError(f"{option} names {name} more than once")
+    return found
+
+
+def add_inputs(group: argparse._ArgumentGroup, default: str) -> None:
+    """The inputs of one call. default: what inputs are that are not given."""
+    group.add_argument("--inputs", default="", metavar="FILE",
+                       help=f"the inputs by name: safetensors, or a .npz of NumPy{default}")
+    group.add_argument("--input", action="append", type=array, default=[], metavar="NAME=FILE.npy",
+                       help="this input is the array of a .npy of NumPy; may be given several times, also with "
+                            "--inputs")
+
+
 def add_call(parser: argparse.ArgumentParser) -> None:
     """How a sub-command that runs the model calls it."""
     group = parser.add_argument_group("call")
@@ -252,13 +277,14 @@ def add_call(parser: argparse.ArgumentParser) -> None:
 
 
 def one_call(args: argparse.Namespace, command: str) -> Request:
-    """The call of the model that add_call's options and --inputs ask for; its results are written nowhere."""
+    """The call of the model that add_call's and add_inputs' options ask for; its results are written nowhere."""
     from ..compile.run_model import Request   # not needed by most sub-commands
 
     if len(args.dims) > 1:
         raise UsageError(f"{command} goes with one --dims")
     return Request(args.function, args.inputs, args.dims[0] if args.dims else {}, "", threads=args.threads,
-                   wrapper=args.exe_wrapper, externs=tuple(args.extern_source), names=mapping(args.map))
+                   wrapper=args.exe_wrapper, externs=tuple(args.extern_source), names=mapping(args.map),
+                   arrays=arrays("--input", args.input))
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

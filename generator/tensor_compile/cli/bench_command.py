@@ -18,8 +18,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                     "ceiling that bounds it. `profile` compares with the target file and sums by scope and line.",
         epilog="Example: tensor-compile bench model.c --dims batch=8 --threads 4 --chart kernels.svg")
     group = parser.add_argument_group("bench")
-    group.add_argument("--inputs", default="", metavar="FILE",
-                       help="safetensors with the inputs by name (default: random)")
+    arguments.add_inputs(group, " (default: random)")
     group.add_argument("--calls", type=arguments.positive, default=200, metavar="N",
                        help="the most calls that are measured; fewer where they take over a second (default: 200)")
     group.add_argument("--chart", default="", metavar="FILE.svg", help="write the table as a chart, too")

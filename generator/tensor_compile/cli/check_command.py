@@ -22,11 +22,12 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
     group = parser.add_argument_group("check")
     group.add_argument("--inputs", action="append", default=[], metavar="FILE",
-                       help="safetensors with the inputs by name; sizes of dims are those of their shapes; may be "
-                            "given "
-                            "several times (default: random; integers within the tensors that they index)")
+                       help="the inputs by name, safetensors or a .npz of NumPy; sizes of dims are those of their "
+                            "shapes; may be given several times (default: random; integers within the tensors "
+                            "that they index)")
     group.add_argument("--expect", action="append", default=[], metavar="FILE",
-                       help="safetensors with expected outputs by name: the first goes with the first --inputs, …")
+                       help="expected outputs by name, safetensors or a .npz: the first goes with the first "
+                            "--inputs, …")
     group.add_argument("--tap", action="append", default=[], metavar="NAME",
                        help="also compare what this part of the model computes, under its name: a scope "
                             "(layer.0.query), or an operation in one (layer.0.query.linear#4); `*` stands for any "

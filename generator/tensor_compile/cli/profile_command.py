@@ -19,8 +19,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         epilog="Examples: tensor-compile profile model.c --dims batch=8 --trace trace.json; "
                "tensor-compile profile model.c --dims batch=8 --from recorded.json")
     group = parser.add_argument_group("profile")
-    group.add_argument("--inputs", default="", metavar="FILE",
-                       help="safetensors with the inputs by name (default: random)")
+    arguments.add_inputs(group, " (default: random)")
     group.add_argument("--calls", type=arguments.positive, default=100, metavar="N",
                        help="the most calls that are measured; fewer where they take over a second (default: 100)")
     group.add_argument("--trace", default="", metavar="FILE",

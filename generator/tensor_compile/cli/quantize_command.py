@@ -36,9 +36,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                "tensor-compile quantize net.onnx --data x.safetensors --observer percentile --float head.fc -o int8")
     group = parser.add_argument_group("quantize")
     group.add_argument("--data", action="append", default=[], metavar="FILE",
-                       help="safetensors with samples of the inputs by name, one behind the other along the first "
-                            "axis; may be "
-                            "given several times")
+                       help="samples of the inputs by name, safetensors or a .npz of NumPy, one behind the other "
+                            "along the first axis; may be given several times")
     group.add_argument("-o", "--out", dest="folder", default="", metavar="DIR",
                        help="folder for model.c and model.safetensors")
     group.add_argument("--observer", choices=("minmax", "percentile"), default="minmax",

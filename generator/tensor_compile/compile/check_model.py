@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import field, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Iterable, Mapping, Sequence
+from typing import Collection, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
@@ -393,9 +393,11 @@ def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[s
     verdict.notes |= dict.fromkeys(found.notes())
 
 
-def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int]) -> list[str]:
-    """What tc-data makes the function's inputs of."""
-    return [_spec(compiled, function, buffer, sizes) for buffer in function.inputs]
+def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], names: Collection[str] | None = None
+          ) -> list[str]:
+    """What tc-data makes the function's inputs of; of those names, where there are any."""
+    return [_spec(compiled, function, buffer, sizes) for buffer in function.inputs
+            if names is None or buffer.name in names]
 
 
 def _spec(compiled: Compiled, function: FunctionPlan, buffer: Buffer, sizes: dict[str, int]) -> str:

@@ -2,6 +2,7 @@
 """The user's own tensors for a function: files of inputs and expected outputs, their names, and the sizes they tell."""
 from __future__ import annotations
 
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Collection, Iterable, Mapping, Sequence
 
@@ -11,7 +12,7 @@ from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Expr, Sym
-from . import imported, tensor_files
+from . import imported, numpy_files, tensor_files
 from .capture_run import Captured
 from .tensor_files import Tensor
 
@@ -28,21 +29,46 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The tensors of a file under the model's names. names: the model's name -> the file's, where they differ."""
+    """The tensors of a file under the model's names. names: the model's name -> the file's, where they differ. apart:
+    the files of tensors that have one of their own, by the model's name. copied: the file is none that programs read,
+    so its tensors have to be copied to one."""
 
     shown: str
     tensors: Mapping[str, Tensor]
     names: Mapping[str, str]
+    apart: Mapping[str, str] = field(default_factory=dict)
+    copied: bool = False
 
     @staticmethod
     def read(shown: str, names: Mapping[str, str]) -> "Given":
-        return Given(shown, tensor_files.read(Path(shown), shown), names)
+        """Of a safetensors file or a .npz."""
+        path = Path(shown)
+        if path.is_file():
+            with path.open("rb") as f:
+                begin = f.read(len(numpy_files.ARRAY))
+            if begin == numpy_files.ARRAY:
+                raise UserError("one array, where tensors by name are read", shown, "np.savez(FILE, NAME=x) writes an "
+                                "array with its name, and `run` takes it as it is: --input NAME=FILE")
+            if begin.startswith(numpy_files.ARCHIVE):
+                return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
+        return Given(shown, tensor_files.read(path, shown), names)
+
+    def beside(self, apart: Mapping[str, str]) -> "Given":
+        """With tensors of files of their own, .npy, by the model's name."""
+        more = {name: numpy_files.read_array(Path(file), file) for name, file in apart.items()}
+        return replace(self, tensors={**self.tensors, **more}, apart=apart)
+
+    def place(self, name: str) -> str:
+        """The file that has the tensor."""
+        return self.apart.get(name, self.shown)
 
     def find(self, name: str) -> Tensor | None:
         return self.tensors.get(self._name(name))
 
     def _name(self, name: str) -> str:
         """Of several files one may have the model's own name."""
+        if name in self.apart:
+            return name
         other = self.names.get(name, name)
         return name if other not in self.tensors and name in self.tensors else other
 
@@ -64,11 +90,13 @@ class Given:
 
     def renamed(self, wanted: list[str], path: Path) -> Path:
         """The file itself, or one at `path` in which the wanted tensors have the model's names."""
-        if not self.names:
+        if not (self.names or self.apart or self.copied):
             return Path(self.shown)
         kept = {name: found for name in wanted if (found := self.find(name)) is not None}
         others = {name: t for name, t in self.tensors.items() if name not in self.names.values() and name not in kept}
-        tensor_files.write(path, (Path(self.shown), {**kept, **others}))
+        alone = [(Path(file), {name: self.tensors[name]}) for name, file in self.apart.items()]
+        here = {name: t for name, t in {**kept, **others}.items() if name not in self.apart}
+        tensor_files.write(path, *([(Path(self.shown), here)] if here else []), *alone)
         return path
 
 
@@ -86,40 +114,45 @@ def refuse_names(names: Mapping[str, str], known: Collection[str], files: Sequen
                             closest(other, tensors) + f"the file has {', '.join(tensors) or 'no tensors'}")
 
 
-def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captured: Captured) -> dict[str, int]:
-    """The size of every dim, from the shapes of the inputs. fixed: those that the user named. Raises where the shapes
-    are none that the function takes."""
+def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captured: Captured,
+          made_up: Collection[str] = ()) -> dict[str, int]:
+    """The size of every dim, from the shapes of the inputs. fixed: those that the user named; made_up: inputs that are
+    not given. Raises where the shapes are none that the function takes."""
     refuse_named(function, fixed, captured)
     values: dict[Sym, int] = {d.sym: fixed[d.sym.name] for d in function.dims if d.sym.name in fixed}
-    found = [(b, given.require(b, "input")) for b in function.inputs]
+    found = [(b, given.require(b, "input")) for b in function.inputs if b.name not in made_up]
     for buffer, tensor in found:
         if tensor.dtype != buffer.dtype or len(tensor.shape) != len(buffer.shape):
             raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
-                            given.shown)
-    equations = [(size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
+                            given.place(buffer.name), numpy_files.cast(buffer.dtype, tensor.dtype)
+                            if given.copied or buffer.name in given.apart else "")
+    equations = [(b, size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
+    places: dict[str, str] = {}     # of what tells a size
     while True:
-        told = next(((s, value) for size, n in equations for s in [_only_unknown(size, values)] if s is not None
+        told = next(((s, value, b) for b, size, n in equations for s in [_only_unknown(size, values)] if s is not None
                      for value in [_solve(size, s, n, values)] if value is not None), None)
         if told is None:
             break
         values[told[0]] = told[1]
+        places[told[0].name] = given.place(told[2].name)
     named = {s.name: value for s, value in values.items()}
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
             if _only_unknown(size, values) is not None:
                 raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
-                                given.shown)
+                                given.place(buffer.name))
             if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
                 raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}: "
                                 f"axis "
                                 f"{axis} "
-                                f"is {n}, not {size.evaluate(values)}", given.shown,
+                                f"is {n}, not {size.evaluate(values)}", given.place(buffer.name),
                                 f"sizes: {', '.join(f'{k}={v}' for k, v in named.items())}" if named else "")
     for dim in function.dims:
         if dim.sym.name not in named:
             raise OptionError(f"the shapes of the inputs do not tell the dim {dim.sym.name}", given.shown,
                               f"name it: --dims {dim.sym.name}=SIZE")
-    _refuse(function, named, captured, given.shown)
+    for name, place in places.items():
+        _refuse(function, {name: named[name]}, captured, place)
     refuse_guards(function, named, captured, given.shown)
     return {d.sym.name: named[d.sym.name] for d in function.dims}
 

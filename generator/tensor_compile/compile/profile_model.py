@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import statistics
 from collections import defaultdict
-from dataclasses import field
+from dataclasses import field, replace
 from pathlib import Path
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -129,9 +129,8 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
                 if any(e.function == symbols[function.name] for e in events):
                     yield Recorded(made, function, sizes, isa, events, symbols[function.name], 0)
             return
-        functions = [run_model.function_of(made, options.shown,
-                                           request.run)] if request.run.inputs or request.run.function \
-            else made.compiled.plan.functions
+        one = request.run.inputs or request.run.arrays or request.run.function
+        functions = [run_model.function_of(made, options.shown, request.run)] if one else made.compiled.plan.functions
         _, externs = model_program.extern_sources(made, options.shown, request.run.externs)
         program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
         data = model_program.data_tool(made, cache)
@@ -156,8 +155,9 @@ def _sizes(made: Made, function: FunctionPlan, request: Request, options: Option
            data: Path) -> dict[str, int]:
     """The sizes of the call; its inputs are at call-inputs then."""
     path = folder / "call-inputs"
-    if request.run.inputs or not function.inputs:
-        source, sizes = run_model.inputs_of(function, request.run, made.captured, folder)
+    if request.run.inputs or request.run.arrays or not function.inputs:
+        asked = request.run if request.run.inputs else replace(request.run, seed=request.seed)
+        source, sizes = run_model.inputs_of(function, asked, made, folder, data)
         if source != path:
             path.unlink(missing_ok=True)
             path.symlink_to(source.resolve())

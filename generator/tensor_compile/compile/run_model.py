@@ -6,22 +6,24 @@ from dataclasses import field
 from pathlib import Path
 from typing import Mapping
 
-from ..errors import OptionError, UserError
+from ..errors import closest, OptionError, UserError
 from ..loops.program_ir import FunctionPlan
 from ..records import dataclass
-from . import assemble, check_model, files, given, model_program, processor, tensor_files
+from . import assemble, check_model, files, given, model_program, numpy_files, processor, tensor_files
 from .assemble import Made
-from .capture_run import Captured
 from .given import Given
 from .options import Options
 from .progress import Progress
 
+ARCHIVE = ".npz"   # how the names of NumPy's files of several arrays end
+
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """inputs: a safetensors file, "" for a function without inputs; dims: sizes that the user named; names: the model's
-    name of a tensor -> the file's; out, state_out: where outputs and state are written, "" nowhere; state: what it is
-    before, "" for zero."""
+    """inputs: a file of tensors, "" for none; arrays: .npy files of inputs, by name; seed: of inputs that no file has,
+    None where there must be none; dims: sizes that the user named; names: the model's name of a tensor -> the file's;
+    out, state_out: where outputs and state are written, "" nowhere; arrays_out: .npy files of outputs, by name; state:
+    what it is before, "" for zero."""
 
     function: str
     inputs: str
@@ -33,23 +35,33 @@ class Request:
     wrapper: tuple[str, ...] = ()
     externs: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    arrays: Mapping[str, str] = field(default_factory=dict)
+    arrays_out: Mapping[str, str] = field(default_factory=dict)
+    seed: int | None = None
+
+    def given(self, shown: str) -> Given:
+        """The inputs of files. shown: the model, which is named where no file is."""
+        file = Given.read(self.inputs, self.names) if self.inputs else Given(shown, {}, self.names)
+        return file.beside(self.arrays)
 
 
 def run(options: Options, request: Request) -> int:
-    for path in filter(None, (request.inputs, request.state)):
-        tensor_files.read(Path(path), path)  # what is wrong with a file is said before the model is built
+    request.given(options.shown)     # what is wrong with a file is said before the model is built
+    if request.state:
+        Given.read(request.state, {})
     cache = options.open_cache()
     with Progress() as progress, cache.scratch() as scratch:
         _, _, target, _ = assemble.toolchains(options)
         model_program.warn_fewer(options, request.threads, target)
         made = assemble.run(processor.best_only(options, target), progress)
         function = function_of(made, options.shown, request)
+        _require_outputs(function, request, options.shown)
         folder = Path(scratch)
-        inputs, sizes = inputs_of(function, request, made.captured, folder)
+        data = model_program.data_tool(made, cache)
+        inputs, sizes = inputs_of(function, request, made, folder, data)
         before, after = states(made, request, folder)
         _, externs = model_program.extern_sources(made, options.shown, request.externs)
         program = model_program.build(made, options, cache, folder, externs, request.wrapper)
-        data = model_program.data_tool(made, cache)
         progress.say("")
         out = folder / "out"
         symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
@@ -59,19 +71,41 @@ def run(options: Options, request: Request) -> int:
             raise UserError(f"{symbol}{f' at {at}' if at else ''}: "
                             f"{result.stderr.strip() or f'exit code {result.returncode}'}", options.shown)
         print(model_program.run([str(data), "show", str(out), *(b.name for b in function.outputs)]), end="")
-        if request.out:
-            files.write(Path(request.out), files.blocks(out))
-        if request.state_out:
-            files.write(Path(request.state_out), files.blocks(Path(after)))
+        results = tensor_files.read(out, str(out))
+        _write(request.out, out, folder)
+        for name, file in request.arrays_out.items():
+            files.write(Path(file), numpy_files.array(out, results[name]))
+        _write(request.state_out, Path(after), folder)
     return 0
 
 
+def _write(path: str, source: Path, folder: Path) -> None:
+    """A file of tensors where the user wants it, in the format that its name asks for; "": nowhere."""
+    if path.endswith(ARCHIVE):
+        numpy_files.write_archive(Path(path), folder / "archive", source, tensor_files.read(source, str(source)))
+    elif path:
+        files.write(Path(path), files.blocks(source))
+
+
+def _require_outputs(function: FunctionPlan, request: Request, shown: str) -> None:
+    """Raises where an output that is to be written is none, or of a dtype that its file cannot have."""
+    outputs = {b.name: b.dtype for b in function.outputs}
+    for name, file in request.arrays_out.items():
+        if name not in outputs:
+            raise OptionError(f"--output {name}={file}: {function.name} has no output {name!r}", shown,
+                              closest(name, outputs) + f"its outputs: {', '.join(outputs)}")
+        numpy_files.require_writable(name, outputs[name], file)
+    for b in (*(function.outputs if request.out.endswith(ARCHIVE) else ()),
+              *(function.states if request.state_out.endswith(ARCHIVE) else ())):
+        numpy_files.require_writable(b.name, b.dtype, request.out or request.state_out)
+
+
 def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
-    """The one that was named; else the only one, or the only one whose inputs the file has."""
+    """The one that was named; else the only one, or the only one whose inputs the files have."""
     found = check_model.chosen(made, shown, request.function)
-    if len(found) > 1 and request.inputs:
-        inputs = Given.read(request.inputs, request.names)
-        found = [f for f in found if inputs.has(tuple(f.inputs))] or found
+    if len(found) > 1 and (request.inputs or request.arrays):
+        inputs = request.given(shown)
+        found = [f for f in found if inputs.has(f.inputs)] or found
     if len(found) > 1:
         symbols = assemble.entry_symbols(made.compiled.plan)
         raise OptionError("the model has several functions", shown,
@@ -79,24 +113,40 @@ def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
     return found[0]
 
 
-def inputs_of(function: FunctionPlan, request: Request, captured: Captured, folder: Path
+def inputs_of(function: FunctionPlan, request: Request, made: Made, folder: Path, data: Path
               ) -> tuple[Path, dict[str, int]]:
-    """The file of the inputs under the model's names, and the size of every dim."""
-    path, shown = folder / "inputs", captured.shown
+    """The file of the inputs under the model's names, and the size of every dim. data: tc-data."""
+    captured, path = made.captured, folder / "inputs"
     for name in request.dims:
         if name not in [d.sym.name for d in function.dims]:
-            raise OptionError(f"--dims: {function.name} has no dim {name!r}", shown,
+            raise OptionError(f"--dims: {function.name} has no dim {name!r}", captured.shown,
                               f"its dims: {', '.join(d.sym.name for d in function.dims) or 'none'}")
-    if not request.inputs:
-        if function.inputs:
-            raise OptionError(f"--inputs is missing: {function.name} takes "
-                              f"{', '.join(b.name for b in function.inputs)}", shown,
-                              "--inputs FILE.safetensors has them by name")
-        tensor_files.write_zeros(path, {})
-    inputs = Given.read(request.inputs or str(path), request.names)
-    wanted, sizes = [b.name for b in function.inputs], given.sizes(function, inputs, request.dims, captured)
+    wanted = [b.name for b in function.inputs]
+    for name, file in request.arrays.items():
+        if name not in wanted:
+            raise OptionError(f"--input {name}={file}: {function.name} has no input {name!r}", captured.shown,
+                              closest(name, wanted) + f"its inputs: {', '.join(wanted) or 'none'}")
+    inputs = request.given(captured.shown)
     given.refuse_names(request.names, wanted, [inputs])
-    return inputs.renamed(wanted, path), sizes
+    left = [b for b in function.inputs if inputs.find(b.name) is None]
+    if left and request.seed is None and not request.inputs:
+        missing = f"--input of {', '.join(b.name for b in left)}" if request.arrays else "--inputs"
+        raise OptionError(f"{missing} is missing: {function.name} takes {', '.join(wanted)}", captured.shown,
+                          "--inputs FILE has them by name (safetensors, or a .npz of NumPy), --input NAME=FILE.npy is "
+                          "one of them, --seed 1 makes up the others")
+    made_up = [] if request.seed is None else [b.name for b in left]
+    sizes = given.sizes(function, inputs, request.dims, captured, made_up)
+    if not made_up and (request.inputs or request.arrays):
+        return inputs.renamed(wanted, path), sizes
+    random = folder / "made-up"
+    model_program.run([str(data), "random", str(request.seed or 0), str(random),
+                       *check_model.specs(made.compiled, function, sizes, made_up)])
+    parts = [(random, tensor_files.read(random, str(random)))]
+    if len(made_up) < len(wanted):
+        there = inputs.renamed(wanted, folder / "given")
+        parts.append((there, {n: t for n, t in tensor_files.read(there, str(there)).items() if n in wanted}))
+    tensor_files.write(path, *parts)
+    return path, sizes
 
 
 def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:

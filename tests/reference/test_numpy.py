@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""`run` and other commands with NumPy's files, .npy and .npz, and with inputs that are made up. The files' bytes are
+written here by the format's description (numpy.lib.format), without NumPy."""
+import io
+import struct
+import tempfile
+import zipfile
+from pathlib import Path
+
+import models
+from tap import done, equal, note, ok
+
+SOURCE = """#include <tensor_compile/model.h>
+TC_MODEL(both)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 64);
+    tc_tensor x = tc_input(g, "x", TC_F32, n, 3), ids = tc_input(g, "ids", TC_I64, n);
+    tc_tensor sum = tc_state(g, "sum", TC_F32, 3);
+    tc_output(g, "y", tc_mul(x, tc_expand(tc_reshape(tc_cast(ids, TC_F32), n, 1), n, 3)));
+    tc_output(g, "less", tc_lt(ids, 2));
+    tc_assign(sum, tc_add(sum, tc_sum(x, 0)));
+}
+"""
+SHORT = """#include <tensor_compile/model.h>
+TC_MODEL(brief)
+{
+    tc_output(g, "y", tc_cast(tc_input(g, "x", TC_F32, 2), TC_BF16));
+}
+"""
+
+
+def npy(descr: str, shape: tuple[int, ...], data: bytes, fortran: bool = False, version: int = 1) -> bytes:
+    text = f"{{'descr': {descr}, 'fortran_order': {fortran}, 'shape': {shape}, }}".encode()
+    size = struct.pack("<H" if version == 1 else "<I", len(text) + 1)
+    return b"\x93NUMPY" + bytes((version, 0)) + size + text + b"\n" + data
+
+
+def npz(arrays: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", how) as archive:
+        for name, data in arrays.items():
+            with archive.open(name, "w", force_zip64=True) as f:   # as np.savez does
+                f.write(data)
+    return out.getvalue()
+
+
+def parsed(data: bytes) -> tuple[dict, bytes]:
+    """The header of a .npy of version 1, whose elements begin at a multiple of 64."""
+    equal((data[:8], int.from_bytes(data[8:10], "little") % 64, data[9 + data[8] + 256 * data[9]]),
+          (b"\x93NUMPY\x01\x00", 54, ord("\n")), "a .npy of version 1")
+    end = 10 + int.from_bytes(data[8:10], "little")
+    return eval(data[10:end]), data[end:]
+
+
+VALUES = [i / 4 for i in range(6)]
+X, IDS = struct.pack("<6f", *VALUES), struct.pack("<2q", 1, 3)
+ARRAY = npy("'<f4'", (2, 3), X)
+Y = struct.pack("<6f", *(v * (1 if i < 3 else 3) for i, v in enumerate(VALUES)))
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    (folder / "both.c").write_text(SOURCE, encoding="utf-8")
+    (folder / "brief.c").write_text(SHORT, encoding="utf-8")
+    files = {
+        "x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=2), "all.npz": npz(
+            {"x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=3), "readme.txt": b"no array"}),
+        "other.npz": npz({"arr_0.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS)}), "before.npz": npz(
+            {"sum.npy": npy("'<f4'", (3,), struct.pack("<3f", 1, 2, 3))}),
+        "f.npy": npy("'<f4'", (2, 3), X, fortran=True), "big.npy": npy("'>f4'", (2, 3), X),
+        "objects.npy": npy("'|O'", (2, 3), X), "fields.npy": npy("[('a', '<f4')]", (2, 3), X),
+        "text.npy": npy("'<U1'", (6,), X), "double.npy": npy("'<f8'", (2, 3), 2 * X),
+        "short.npy": npy("'<f4'", (2, 3), X[:-1]), "empty.npy": npy("'<f4'", (0, 3), b""),
+        "version.npy": b"\x93NUMPY\x04\x00" + ARRAY[8:], "long.npy": b"\x93NUMPY\x02\x00" + b"\xff" * 100,
+        "shape.npy": npy("'<f4'", (2, -3), X), "code.npy": npy("__import__('os')", (2, 3), X), "none.npy": b"\x93NUM",
+        "packed.npz": npz({"x.npy": ARRAY}, zipfile.ZIP_DEFLATED), "cut.npz": npz({"x.npy": ARRAY})[:50],
+        "lost.npz": b"none".join(npz({"x.npy": ARRAY, "y.npy": ARRAY}).rsplit(b"PK\3\4", 1)),
+        "odd.npz": npz({"x.npy": b"text"}), "x.safetensors": b"", "wide.npy": npy("'<f4'", (65, 3), bytes(780)),
+    }
+    for name, data in files.items():
+        (folder / name).write_bytes(data)
+    models.safetensors(folder / "x.safetensors", {"x": ((2, 3), VALUES)})
+
+    def tool(*words: str, command: str = "run", model: str = "both.c"):
+        return models.tool(folder, command, model, *words)
+
+    two = ("--input", "x=x.npy", "--input", "ids=ids.npy")
+    result = tool(*two, "--output", "y=y.npy", "--output", "less=less.npy", "-o", "out.npz", "--state-out", "sum.npz")
+    equal((result.returncode, result.stderr), (0, ""), "arrays as inputs") or note(result.stdout)
+    shown = result.stdout
+    ok(shown.startswith("y: f32[2,3]  0 to 3.75, mean 1.625  [0 0.25 0.5 2.25 3 3.75]\n"), "what they give") or \
+        note(shown)
+    equal(parsed((folder / "y.npy").read_bytes()), ({"descr": "<f4", "fortran_order": False, "shape": (2, 3)}, Y),
+          "an output as .npy")
+    equal(parsed((folder / "less.npy").read_bytes()),
+          ({"descr": "|b1", "fortran_order": False, "shape": (2,)}, b"\1\0"), "and one of bool")
+    with zipfile.ZipFile(folder / "out.npz") as archive:
+        equal([(m.filename, m.compress_type) for m in archive.infolist()], [("y.npy", 0), ("less.npy", 0)],
+              "outputs as .npz")
+        equal(archive.read("y.npy"), (folder / "y.npy").read_bytes(), "which holds the same")
+    with zipfile.ZipFile(folder / "sum.npz") as archive:
+        equal(parsed(archive.read("sum.npy"))[1], struct.pack("<3f", 0.75, 1.25, 1.75), "the state behind the call")
+    result = tool("--inputs", "all.npz", "--state", "before.npz", "--state-out", "again.npz")
+    equal(result.stdout, shown, "all of a .npz") or note(result.stderr)
+    with zipfile.ZipFile(folder / "again.npz") as archive:
+        equal(parsed(archive.read("sum.npy"))[1], struct.pack("<3f", 1.75, 3.25, 4.75), "and the state before it")
+    for words, text in ((("--inputs", "other.npz", "--map", "x=arr_0"), "names of a .npz may be other ones"),
+                        (("--inputs", "x.safetensors", "--input", "ids=ids.npy"), "beside a safetensors file"),
+                        (("--inputs", "other.npz", "--input", "x=x.npy"), "beside a .npz"),
+                        (("--inputs", "out.npz", "--input", "x=x.npy", "--input", "ids=ids.npy"), "in place of it"),
+                        ((*two, "--seed", "1"), "nothing is made up where all are given")):
+        result = tool(*words)
+        equal(result.stdout, shown, text) or note(result.stderr)
+
+    made = [tool("--seed", seed, "--dims", "n=4").stdout for seed in ("1", "1", "2")]
+    ok(made[0] == made[1] != made[2] and made[0].startswith("y: f32[4,3]  "), "made-up inputs") or note(made)
+    result = tool("--input", "ids=ids.npy", "--seed", "1")
+    ok(result.stdout.startswith("y: f32[2,3]  "), "beside given ones, with their sizes") or note(result.stderr)
+
+    result = tool("--inputs", "all.npz", "--expect", "out.npz", command="check")
+    ok(result.returncode == 0 and "out.npz: y: " in result.stdout, "check takes .npz") or \
+        note(result.stdout + result.stderr)
+    for command, words in (("profile", ("--input", "ids=ids.npy")), ("profile", two), ("bench", two),
+                           ("profile", ("--inputs", "all.npz"))):
+        result = tool(*words, "--calls", "3", command=command)
+        ok(result.returncode == 0 and "both at n=2: " in result.stdout, f"{command} {' '.join(words)}") or \
+            note(result.stdout + result.stderr)
+
+    dtypes = "tensors have float32, float64, float16, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool"
+    for words, code, text in (
+            (("--input", "x=f.npy"), 1, "f.npy: error: the array lies in Fortran order\n"
+             "  hint: tensors lie in C order: np.ascontiguousarray(x)\n"),
+            (("--input", "x=big.npy"), 1, "big.npy: error: the elements are big-endian (>f4)\n"
+             '  hint: those of tensors are little-endian: x.astype("<f4")\n'),
+            (("--input", "x=objects.npy"), 1, "objects.npy: error: the elements are Python objects\n"
+             '  hint: x.astype("float32") makes numbers of them, where all rows have one length\n'),
+            (("--input", "x=fields.npy"), 1, "fields.npy: error: no tensor has elements of dtype [('a', '<f4')]\n"
+             f"  hint: {dtypes}\n"),
+            (("--input", "x=text.npy"), 1, "text.npy: error: no tensor has elements of dtype '<U1'\n"),
+            (("--input", "x=short.npy"), 1, "short.npy: error: truncated: f32[2, 3] has 24 bytes, 23 are there\n"),
+            (("--input", "x=version.npy"), 1, "version 4.0 of the .npy format is not known\n"),
+            (("--input", "x=long.npy"), 1, "not a .npy file: its header is too long\n"),
+            (("--input", "x=shape.npy"), 1, "shape.npy: error: not a .npy file: its header makes no sense\n"),
+            (("--input", "x=code.npy"), 1, "code.npy: error: not a .npy file: its header makes no sense\n"),
+            (("--input", "x=none.npy"), 1, "none.npy: error: not a .npy file\n  hint: np.save writes one\n"),
+            (("--input", "x=no.npy"), 1, "no.npy: error: no such file\n"),
+            (("--input", "x=."), 1, ".: error: not a regular file\n"),
+            (("--inputs", "packed.npz"), 1, "packed.npz: x: error: the array is compressed or encrypted\n"
+             "  hint: np.savez writes arrays as they are\n"),
+            (("--inputs", "cut.npz"), 1, "cut.npz: error: not a .npz file: "),
+            (("--inputs", "lost.npz"), 1, "lost.npz: y: error: not a .npz file: no array begins where its directory "
+             "has one\n"),
+            (("--inputs", "odd.npz"), 1, "odd.npz: x: error: not a .npy file\n"),
+            (("--inputs", "x.npy"), 1, "x.npy: error: one array, where tensors by name are read\n"
+             "  hint: np.savez(FILE, NAME=x) writes an array with its name, and `run` takes it as it is: "
+             "--input NAME=FILE\n"),
+            (("--input", "x=double.npy", "--input", "ids=ids.npy"), 1, "double.npy: error: input x: the file has "
+             'f64[2,3], the model takes f32[n,3]\n  hint: x.astype("float32")\n'),
+            (("--input", "x=empty.npy", "--seed", "1"), 2, "empty.npy: error: n = 0 is not in 1..64\n"),
+            (("--input", "x=wide.npy", "--input", "ids=ids.npy"), 1, "ids.npy: error: input ids: the file has i64[2]"),
+            (("--input", "z=x.npy"), 2, "--input z=x.npy: both has no input 'z'\n  hint: its inputs: x, ids\n"),
+            (("--input", "x=x.npy"), 2, "--input of ids is missing: both takes x, ids\n"),
+            (("--input", "x=x.npy", "--input", "x=f.npy"), 2, "--input names x more than once\n"),
+            (("--input", "x.npy"), 2, "not NAME=FILE.npy: 'x.npy'"),
+            ((), 2, "--inputs is missing: both takes x, ids\n  hint: --inputs FILE has them by name (safetensors, or a "
+             ".npz of NumPy), --input NAME=FILE.npy is one of them, --seed 1 makes up the others\n"),
+            (("--seed", "1"), 2, "the shapes of the inputs do not tell the dim n\n"),
+            ((*two, "--output", "z=z.npy"), 2, "--output z=z.npy: both has no output 'z'\n"
+             "  hint: its outputs: y, less\n"),
+            ((*two, "-o", "y.npy"), 2, "--outputs y.npy: a .npy holds one array without a name; write a .npz, or each "
+             "output by --output NAME=FILE.npy\n")):
+        result = tool(*words)
+        ok(result.returncode == code and text in result.stderr and "Traceback" not in result.stderr,
+           f"{' '.join(words) or 'nothing'}: exit code {code}") or note(f"{result.returncode}\n{result.stderr}")
+    for words in (("--output", "y=y.npy"), ("-o", "y.npz")):
+        result = tool("--seed", "1", *words, model="brief.c")
+        ok(result.returncode == 1 and "y is bf16, which NumPy does not have\n  hint: a safetensors file can hold it" in
+           result.stderr, f"bf16 and {words[0]}") or note(result.stdout + result.stderr)
+done()
