@@ -8,13 +8,14 @@ import signal
 import subprocess
 import tempfile
 import time
+from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
 
 from cases import convolution, dim, matmul
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import lock as locks
-from tensor_compile.compile import harness, toolchain, tune, tune_pace
+from tensor_compile.compile import harness, toolchain, tune, tune_model, tune_pace
 from tensor_compile import target as targets
 from tensor_compile.compile.cache import Cache
 from tensor_compile.emit.contraction import candidates as table, micro
@@ -70,6 +71,7 @@ def main(folder: Path) -> None:
     summaries()
     paced(tools, kernels)
     settled(tools, kernels)
+    short(tools, kernels, folder)
     if ARCH == "x86_64":
         both = targets.load(targets.find(ARCH)).with_isas(("x86_64", "avx2"))
         equal(tune.best_first(harness.Toolset(compiler, both, (), cache, ("qemu",))),
@@ -107,6 +109,12 @@ def summaries() -> None:
           "totals by instruction set")
 
 
+def some_of(case: harness.Case, count: int) -> harness.Case:
+    """With so many candidates."""
+    more = [replace(case.candidates[0], mc=i) for i in range(1, count)]
+    return replace(case, candidates=(case.candidates[0], *more), incumbent=case.candidates[0])
+
+
 def paced(tools: harness.Toolset, kernels: list) -> None:
     """How many candidates there is time for, and which."""
     found = tune.cases(kernels, tools, {}, True)
@@ -140,6 +148,20 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     equal([[cases.index(case) for case in group]
            for group in tune_pace.groups(cases, {cases[1].name, cases[0].name, cases[2].name})],
           [[3], [4], [0], [1], [2]], "what is long is last, each alone")
+    shared = [replace(case, functions=frozenset(names)) for case, names in zip(cases, "a b b a ab".split())]
+    equal((tune_pace.firsts(shared), [[shared.index(case) for case in group] for group in tune_pace.groups(shared)]),
+          ({cases[0].name, cases[1].name}, [[0], [1], [3, 4], [2]]), "one kernel of each function first")
+    shared = [replace(case, functions=frozenset(names)) for case, names in zip(cases, "a b a a b".split())]
+    equal([[shared.index(case) for case in group] for group in tune_pace.groups(shared[:2] + shared[3:])],
+          [[0], [1], [3, 4]], "then functions in turns")
+    pace = tune_pace.Pace(time.monotonic() + 10.5, 10.0, 10)
+    equal([[len(part) for part in pace.fitting(cases[:n])] for n in (1, 2, 4)], [[1, 0], [2, 0], [2, 2]],
+          "what would not come to its end together is parted")
+    equal([[len(part) for part in tune_pace.Pace(end, 100.0, 10).fitting(cases)] for end in (None, time.monotonic())],
+          [[5, 0], [1, 4]], "one is measured in any case")
+    pace = tune_pace.Pace(time.monotonic() + 30.5, firsts={str(n) for n in range(10)})
+    equal(len(pace.fewer([some_of(cases[0], 30)], cases)[0].candidates), 6,
+          "the first kernel leaves others their share")
     calls = {case.name: tune_pace.least(case, replace(tools.target, clock=1000.0)) for case in cases}
     ratio = cases[1].operations / cases[4].operations
     ok(calls[cases[4].name] > 0 and abs(calls[cases[1].name] / calls[cases[4].name] - ratio) < 1e-6 * ratio,
@@ -159,6 +181,41 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     batch = dim("batch", 64)
     large = matmul(sym(batch) * 4096, 64, 512)
     equal((tune.sizes(large), tune.sizes(large, 1 << 30)), ({batch: 64}, {batch: 4}), "what takes long is smaller")
+
+
+def short(tools: harness.Toolset, kernels: list, folder: Path) -> None:
+    """A budget that is short for several functions, and for several models."""
+    for functions, measured in ((("a", "b", "c"), 3), (("a", "b", "b"), 2), (("a", "a", "a"), 1)):
+        result = tune.tune(kernels, tools, folder / "short.lock", rounds=1, keep=False, budget=0.001, most=1000.0,
+                           functions=functions)
+        equal((len(result.timed), result.left), (measured, 3 - measured),
+              f"functions {' '.join(functions)}: a kernel of each, and what is left")
+
+    now, asked, said = [0.0], [], []
+    builds = [Namespace(shown=name, lock_path=folder / f"{name}.lock") for name in "abcd"]
+    (folder / "a.lock").touch()
+    (folder / "c.lock").touch()
+    os.utime(folder / "a.lock", (100, 100))
+
+    def search(options: Namespace, request: object, clock: tune_model.Clock, tell: object) -> tune.Result:
+        asked.append((options.shown, round(clock.budget), round(clock.most)))
+        now[0] += 9.0
+        return tune.Result()
+    real = tune_model.search, tune_command.time, tune_command._ran, tune_command._print, tune_command._line
+    tune_model.search, tune_command.time = search, Namespace(monotonic=lambda: now[0])
+    tune_command._ran, tune_command._print = lambda: 0.0, lambda *_: None
+    tune_command._line = lambda options, line: said.append(f"{options.shown}: {line}")
+    args = {"again": False, "diff": False, "rounds": 1, "count": "time", "exe_wrapper": (), "link_args": (), "jobs": 1}
+    try:
+        for budget in (19.0, 60.0):
+            now[0] = 0.0
+            tune_command._tune(builds, Namespace(budget=budget, **args))
+    finally:
+        tune_model.search, tune_command.time, tune_command._ran, tune_command._print, tune_command._line = real
+    equal(asked, [("b", 5, 10), ("d", 3, 10), ("a", 15, 0), ("b", 17, 0), ("c", 21, 0), ("d", 33, 0)],
+          "what was never measured first, and as much time as a model needs")
+    equal(said, [f"{name}: no time was left for it: the next run begins with it, and --budget 40s has some for all"
+                 for name in "ac"], "models for which none was left")
 
 
 def stopped(path: Path, tools: harness.Toolset, kernels: list) -> None:

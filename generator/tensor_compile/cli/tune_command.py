@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 
 DEFAULT_BUDGET = 180.0   # seconds
+FEWEST = 10.0            # of a model, where that leaves others none: planning a build and a kernel of each function
+LEFT = 2.0               # seconds, for which no model is begun
 
 
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
@@ -43,7 +45,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                         help="use at most about this much time, e.g. 120s or 2m (a number alone: seconds), "
                              "compiling included (below a minute little is measured; default: 3m; none: no limit, 24 "
                              "candidates of every kernel): the best instruction set of this machine comes first, of "
-                             "it the kernels with the most operations; the next run goes on")
+                             "it one kernel of each function, then those with the most operations; the next run goes "
+                             "on")
     parser.add_argument("--diff", action="store_true",
                         help="measure everything again and print what would change and gain; write nothing")
     parser.add_argument("--prune", action="store_true",
@@ -170,19 +173,37 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count, args.exe_wrapper,
                                  args.link_args, args.jobs)
     begun, wrong = time.monotonic() - _ran(), []
+    if args.budget is not None and args.budget < FEWEST * len(builds):
+        builds = sorted(builds, key=_measured)
     for number, options in enumerate(builds):
-        left = None if args.budget is None else (args.budget - (time.monotonic() - begun)) / (len(builds) - number)
+        clock = tune_model.Clock(None)
+        if args.budget is not None:
+            left = args.budget - (time.monotonic() - begun)
+            if left < LEFT and number:
+                _line(options, f"no time was left for it: the next run begins with it, and --budget "
+                               f"{FEWEST * len(builds):.0f}s has some for all")
+                continue
+            share = left / (len(builds) - number)
+            clock = tune_model.Clock(share, most=min(left, FEWEST) if share < FEWEST else 0)
         try:
-            result = tune_model.search(options, request, tune_model.Clock(left), partial(_line, options))
+            result = tune_model.search(options, request, clock, partial(_line, options))
         except tune.Stopped as end:
             if end.result.timed:
                 _list(options, end.result, args.diff)
             raise
-        _print(options, result, args.diff, None if args.budget is None else args.budget / len(builds))
+        _print(options, result, args.diff, None if clock.budget is None else max(clock.budget, clock.most))
         wrong += result.wrong
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
     return 0
+
+
+def _measured(options: Options) -> float:
+    """When something was measured for the model last; 0: never."""
+    try:
+        return options.lock_path.stat().st_mtime
+    except OSError:
+        return 0
 
 
 def _ran() -> float:

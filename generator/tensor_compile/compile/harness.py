@@ -31,7 +31,8 @@ DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 @dataclass(frozen=True, slots=True)
 class Case:
     """One kernel at one size. sizes: a value for each of kernel.dims. candidates: those that the cost model prefers
-    first. incumbent: the one to be beaten; worth: of its time, what another one's must be below."""
+    first. incumbent: the one to be beaten; worth: of its time, what another one's must be below; functions: those of
+    the model that have the kernel."""
 
     name: str
     kernel: ContractionKernel
@@ -39,6 +40,7 @@ class Case:
     candidates: tuple[Schedule, ...]
     incumbent: Schedule
     worth: float = 0.98
+    functions: frozenset[str] = frozenset()
 
     @property
     def operations(self) -> int:

@@ -108,7 +108,12 @@ class Result:
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
     """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by
     themselves."""
-    return [part for function in plan.functions for variant in function.variants
+    return [kernel for _, kernel in of_functions(plan)]
+
+
+def of_functions(plan: ModelPlan) -> list[tuple[str, ContractionKernel]]:
+    """The same, each with its function's name."""
+    return [(function.name, part) for function in plan.functions for variant in function.variants
             for step in variant.program.kernel_steps
             if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
             for part in step.kernel.contractions]
@@ -134,15 +139,18 @@ def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel,
     return found
 
 
-def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool) -> list[Case]:
+def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool,
+          functions: Sequence[str] = ()) -> list[Case]:
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
-    with other templates, with another compiler or in another unit (all of them where `again`)."""
+    with other templates, with another compiler or in another unit (all of them where `again`). functions: whose each
+    kernel is, where there are several."""
     found: dict[str, Case] = {}
     templates, compiler = locks.templates_digest(), tools.compiler.release
-    for kernel in kernels:
+    for kernel, owner in zip(kernels, functions or [""] * len(kernels), strict=True):
         for isa in made_for(kernel, tools.target):
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
+                found[key] = replace(found[key], functions=found[key].functions | {owner})
                 continue
             legal = tuple(table.ranked(kernel, isa, tools.target)[:tune_pace.MOST])
             entry = known.get(key)
@@ -153,7 +161,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent,
-                              WORTH_MEASURED if named and good else WORTH)
+                              WORTH_MEASURED if named and good else WORTH, frozenset({owner}))
     return list(found.values())
 
 
@@ -165,22 +173,26 @@ def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedu
 
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
-         behind: Mapping[str, int] | None = None) -> Result:
+         behind: Mapping[str, int] | None = None, functions: Sequence[str] = (), most: float | None = None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
-    first, and where time is limited the kernels of known sizes, of these those with the most operations, but last of
-    all those that would take most of the time; so many candidates of each are measured that it is enough for all
-    kernels. keep: whether the lock is written; behind: what else is to be measured then, for those who wait."""
+    first, and where time is limited one kernel of each function, then the kernels of known sizes, of these those with
+    the most operations, functions in turns, but last of all those that would take most of the time; so many candidates
+    of each are measured that it is enough for all kernels. keep: whether the lock is written; behind: what else is to
+    be measured then, for those who wait; functions: whose each kernel is; most: seconds in place of the budget until
+    each function has a kernel that is measured."""
     check(tools.count, tools.target, tools.wrapper)
+    begun = time.monotonic()
     known = locks.read(lock)
     todo: list[Case] = []
     tell: Telling | None = None
     result, confirmed = Result(UNITS[tools.count]), Result(UNITS[tools.count])
-    pace = tune_pace.Pace(None if budget is None else time.monotonic() + (1 - CONFIRM) * budget)
+    pace = tune_pace.Pace(None if budget is None else begun + (1 - CONFIRM) * budget)
     try:
-        with limited(budget):
+        with limited(budget if budget is None or most is None else max(budget, most)):
             order = best_first(tools)
-            todo = sorted(cases(kernels, tools, known, again), key=lambda case: order.index(case.incumbent.isa))
+            todo = sorted(cases(kernels, tools, known, again, functions),
+                          key=lambda case: order.index(case.incumbent.isa))
             if keep and todo:
                 locks.require_writable(lock)
             result.used |= {case.name: case.incumbent.name for case in todo}
@@ -190,12 +202,18 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
                 todo.sort(key=lambda case: (order.index(case.incumbent.isa), -case.operations))
                 if tools.count == "time" and not tools.wrapper:
                     pace.calls = {case.name: tune_pace.least(case, tools.target) for case in todo}
-                groups = tune_pace.groups(todo, pace.long())
+                long = pace.long()
+                groups = tune_pace.groups(todo, long)
+                pace.firsts = tune_pace.firsts(todo, long)
             tell = Telling(say, len(todo), budget, behind or {})
-            for number, group in enumerate(groups):
-                rest = [case for later in groups[number:] for case in later]
-                with pace.taken(pace.fewer(group, rest), result.counts) as cases_now:
+            while groups:
+                if budget is not None and time.monotonic() > begun + budget and not pace.firsts - result.counts.keys():
+                    raise OutOfTime
+                now, later = pace.fitting(groups[0])
+                rest = [case for group in groups for case in group]
+                with pace.taken(pace.fewer(now, rest), result.counts) as cases_now:
                     _measure(cases_now, tools, rounds, result, tell)
+                groups[:1] = [later] if later else []
             changed = _changed(result, todo) if tools.count == "time" else []
             if changed:
                 say(f"comparing {len(changed)} changes once more")

@@ -58,16 +58,22 @@ class Request:
 
 @dataclass(slots=True)
 class Clock:
-    """budget: seconds, None: no limit."""
+    """budget: seconds, None: no limit; most: those in its place until something is measured of each function, 0: no
+    more."""
 
     budget: float | None
     begun: float = field(default_factory=time.monotonic)
+    most: float = 0.0
 
     def left(self, part: float = 1.0) -> float | None:
         """A part of what is left."""
-        if self.budget is None:
-            return None
-        return part * (self.budget - min(EARLY, EARLY_PART * self.budget) - (time.monotonic() - self.begun))
+        return None if self.budget is None else part * self._until(self.budget)
+
+    def left_at_most(self) -> float | None:
+        return None if self.budget is None else self._until(max(self.budget, self.most))
+
+    def _until(self, end: float) -> float:
+        return end - min(EARLY, EARLY_PART * end) - (time.monotonic() - self.begun)
 
     @property
     def over(self) -> bool:
@@ -157,9 +163,10 @@ class _Search:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
                             self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
                             of.host.command)
-            result = tune.tune(tune.contractions(of.plan), tools, self.options.lock_path, self.request.rounds,
-                               self.request.again, self.say(progress), self.clock.left(1 - reserved),
-                               self.request.keep, behind)
+            names, kernels = [*zip(*tune.of_functions(of.plan), strict=True)] or ((), ())
+            result = tune.tune(kernels, tools, self.options.lock_path, self.request.rounds, self.request.again,
+                               self.say(progress), self.clock.left(1 - reserved), self.request.keep, behind, names,
+                               self.clock.left_at_most() if self.clock.most else None)
         self.result = result
         if shares:
             self.splits()
@@ -211,7 +218,7 @@ class _Search:
         """What the build is now; None where there is no time for that."""
         begun = time.monotonic()
         try:
-            with tune.limited(self.clock.left()):
+            with tune.limited(self.clock.left_at_most()):
                 self.last = planned(self.options)
         except OutOfTime:
             return None

@@ -47,22 +47,42 @@ def least(case: Case, target: Target) -> float:
     return CALLS * case.operations / peak if peak else 0.0
 
 
+def firsts(todo: Sequence[Case], long: Collection[str] = ()) -> set[str]:
+    """Of the first instruction set the kernel of each function that is measured first, by its name. long: as below."""
+    best = [case for case in todo if case.incumbent.isa == todo[0].incumbent.isa]
+    return {name for name, turn in _turns(best, long).items() if turn == 0}
+
+
+def _turns(todo: Sequence[Case], long: Collection[str]) -> dict[str, int]:
+    """How many kernels of its instruction set a function has before each, by its name: functions take turns. Of several
+    functions the one counts in which it comes first."""
+    found: dict[str, int] = {}
+    before: dict[tuple[str, str], int] = {}
+    for case in sorted(todo, key=lambda case: (case.name in long, bool(case.kernel.dims))):
+        owners = [(case.incumbent.isa, function) for function in case.functions]
+        found[case.name] = min((before.get(owner, 0) for owner in owners), default=0)
+        before |= {owner: before.get(owner, 0) + 1 for owner in owners}
+    return found
+
+
 def groups(todo: Sequence[Case], long: Collection[str] = ()) -> list[list[Case]]:
-    """What is compiled and measured together, in the order given but for this: of each instruction set, kernels of
-    known sizes before others, and of these the first of each kin before its others. The very first kernel is alone: so
-    that a short time measures something. long: the names of those that are measured at the end, each alone."""
+    """What is compiled and measured together, in the order given but for this: of each instruction set, one kernel of
+    each function before others, then kernels of known sizes, functions in turns, and of these the first of each kin
+    before its others. The very first kernel is alone: so that a short time measures something. long: the names of those
+    that are measured at the end, each alone."""
     sets = list(dict.fromkeys(case.incumbent.isa for case in todo))
     seen: set[Hashable] = set()
-    parts: dict[tuple[bool, int, bool, bool], list[Case]] = {}
+    parts: dict[tuple[bool, int, bool, bool, bool], list[Case]] = {}
+    turns = _turns(todo, long)
 
-    def place(case: Case) -> tuple[bool, int, bool]:
-        return case.name in long, sets.index(case.incumbent.isa), bool(case.kernel.dims)
-    for case in sorted(todo, key=place):
+    def place(case: Case) -> tuple[bool, int, bool, bool]:
+        return case.name in long, sets.index(case.incumbent.isa), turns[case.name] > 0, bool(case.kernel.dims)
+    for case in sorted(todo, key=lambda case: (*place(case), turns[case.name])):
         later = kin(case) in seen
         seen.add(kin(case))
         parts.setdefault((*place(case), later), []).append(case)
     found: list[list[Case]] = []
-    for (alone, _, _, later), cases in sorted(parts.items()):
+    for (alone, *_, later), cases in sorted(parts.items()):
         if not found:
             found, cases = [cases[:1]], cases[1:]
         size = 1 if alone else 2 * GROUP if later else GROUP
@@ -106,13 +126,14 @@ def like(case: Case, counts: Mapping[str, float]) -> Case:
 class Pace:
     """How many candidates there is time for. end: of the search; None: it has all the time; seconds: that so many
     candidates took, compiled and measured; counts: of those of each kin; calls: the seconds that a candidate of a case
-    takes for its calls alone, by its name."""
+    takes for its calls alone, by its name; firsts: the kernels that functions have first."""
 
     end: float | None
     seconds: float = 0.0
     candidates: int = 0
     counts: dict[Hashable, Mapping[str, float]] = field(default_factory=dict)
     calls: Mapping[str, float] = field(default_factory=dict)
+    firsts: set[str] = field(default_factory=set)
 
     def long(self) -> set[str]:
         """The cases of which one would take most of the time."""
@@ -120,6 +141,15 @@ class Pace:
             return set()
         most = LONG * (self.end - time.monotonic())
         return {name for name, seconds in self.calls.items() if FIRST * seconds > most}
+
+    def fitting(self, group: list[Case]) -> tuple[list[Case], list[Case]]:
+        """As many of the group's cases as there is time for, one at least, and the others: what is compiled together
+        and does not come to its end leaves nothing."""
+        if self.end is None or not self.candidates:
+            return group, []
+        room = (self.end - time.monotonic()) / (self.seconds / self.candidates)
+        most = max(1, int(room / FEWEST))
+        return group[:most], group[most:]
 
     def fewer(self, group: Sequence[Case], rest: Sequence[Case]) -> list[Case]:
         """The group's cases with so many candidates that what is left of the time is enough for all of the rest that
@@ -133,7 +163,7 @@ class Pace:
             return list(group)
         new = max(1, len(set(alike) - self.counts.keys()))
         most = int((room - LATER * (len(alike) - new)) / new) if self.candidates else \
-            min(FIRST, int(room))
+            min(FIRST, int(room / max(1, len(self.firsts))))
         most = max(FEWEST, min(MOST, most))
         return [like(case, self.counts[kin(case)]) if kin(case) in self.counts else spread(case, most)
                 for case in group]
