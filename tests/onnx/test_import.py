@@ -152,6 +152,10 @@ equal((result.returncode, result.stderr), (0, ""), "which the next build reads: 
 lock.unlink()
 result = tool("build", "net/model.c", "-o", "no", "--cache", CACHE, "--dim", "batch=3")
 ok(result.returncode == 2 and "--dim goes with a model that is imported (.onnx)" in result.stderr, "--dim of a model.c")
+result = tool("check", "net.onnx", "--isa", "avx2", "--cache", CACHE, "--dim", "batch=1:8", "--dims", "batch=9")
+equal((result.returncode, result.stderr), (2, "net.onnx: error: --dims: batch = 9 is not in 1..8\n"
+                                              "  hint: --dim batch=LOW:HIGH gives another range\n"),
+      "a size out of the range that --dim gives")
 
 # -- external data -----------------------------------------------------------------------------------------------------
 
