@@ -393,7 +393,7 @@ TC_FUNCTION(two)
     fails("check at a size outside the range", run(folder, "--dims", "batch=9", command="check"), 2,
           "model.c: error: --dims: batch = 9 is not in 1..8", "the range of batch is declared at model.c:")
     fails("explain at a size outside the range", run(folder, "--at", "batch=9", command="explain"), 2,
-          "--at: batch cannot be 9", "its range is 1 to 8")
+          "--at: batch cannot be 9", "its range is 1 to 8; the range of batch is declared at model.c:")
     fails("check of a dim that is not there", run(folder, "--dims", "seq=9", command="check"), 2, "no dim 'seq'",
           "its dims: batch")
     (folder / "inputs").write_bytes(safetensors({"z": ([1], [0.0])}))

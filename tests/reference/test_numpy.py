@@ -171,6 +171,19 @@ with tempfile.TemporaryDirectory() as place:
         result = tool(*words)
         ok(result.returncode == code and text in result.stderr and "Traceback" not in result.stderr,
            f"{' '.join(words) or 'nothing'}: exit code {code}") or note(f"{result.returncode}\n{result.stderr}")
+    real = Path.open
+
+    def refuses(path: Path, *words: str) -> io.BufferedReader:
+        """Root may read anything: a file says no by itself."""
+        if path.name in ("x.npy", "x.safetensors"):
+            raise PermissionError(13, "Permission denied")
+        return real(path, *words)
+    Path.open = refuses
+    for words in (("--input", "x=x.npy"), ("--inputs", "x.safetensors")):
+        result = tool(*words)
+        ok(result.returncode == 1 and ": error: cannot be read: Permission denied\n" in result.stderr,
+           f"{words[1]} without the right to read it") or note(result.stderr)
+    Path.open = real
     for words in (("--output", "y=y.npy"), ("-o", "y.npz")):
         result = tool("--seed", "1", *words, model="brief.c")
         ok(result.returncode == 1 and "y is bf16, which NumPy does not have\n  hint: a safetensors file can hold it" in

@@ -43,14 +43,13 @@ class Given:
     def read(shown: str, names: Mapping[str, str]) -> "Given":
         """Of a safetensors file or a .npz."""
         path = Path(shown)
-        if path.is_file():
-            with path.open("rb") as f:
-                begin = f.read(len(numpy_files.ARRAY))
-            if begin == numpy_files.ARRAY:
-                raise UserError("one array, where tensors by name are read", shown, "np.savez(FILE, NAME=x) writes an "
-                                "array with its name, and `run` takes it as it is: --input NAME=FILE")
-            if begin.startswith(numpy_files.ARCHIVE):
-                return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
+        with tensor_files.opened(path, shown) as f:
+            begin = f.read(len(numpy_files.ARRAY))
+        if begin == numpy_files.ARRAY:
+            raise UserError("one array, where tensors by name are read", shown, "np.savez(FILE, NAME=x) writes an "
+                            "array with its name, and `run` takes it as it is: --input NAME=FILE")
+        if begin.startswith(numpy_files.ARCHIVE):
+            return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
         return Given(shown, tensor_files.read(path, shown), names)
 
     def beside(self, apart: Mapping[str, str]) -> "Given":
@@ -169,10 +168,10 @@ def _refuse(function: FunctionPlan, named: Mapping[str, int], captured: Captured
         if size is not None and not s.takes(size):
             raise OptionError(f"{by}{s.name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
                               + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""), where,
-                              _declared(dim, captured))
+                              declared(dim, captured))
 
 
-def _declared(dim: DimDecl, captured: Captured) -> str:
+def declared(dim: DimDecl, captured: Captured) -> str:
     """A hint: what declares the range."""
     name = dim.sym.name
     if imported.is_foreign(captured.shown):

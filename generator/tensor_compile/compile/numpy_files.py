@@ -16,7 +16,7 @@ from typing import BinaryIO, Iterator, Mapping
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from . import files
-from .tensor_files import BLOCK, Tensor
+from .tensor_files import BLOCK, opened, Tensor
 
 ARRAY, ARCHIVE = b"\x93NUMPY", b"PK"   # how the files begin
 NAMES = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
@@ -31,14 +31,14 @@ ENCRYPTED = 1
 
 def read_array(path: Path, shown: str) -> Tensor:
     """The array of a .npy."""
-    with _opened(path, shown) as f:
+    with opened(path, shown) as f:
         return _array(f, os.fstat(f.fileno()).st_size, shown)
 
 
 def read_archive(path: Path, shown: str) -> dict[str, Tensor]:
     """The arrays of a .npz, by name."""
     found = {}
-    with _opened(path, shown) as f:
+    with opened(path, shown) as f:
         try:
             members = zipfile.ZipFile(f).infolist()
         except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
@@ -48,12 +48,6 @@ def read_archive(path: Path, shown: str) -> dict[str, Tensor]:
                 name = member.filename.removesuffix(".npy")
                 found[name] = _member(f, member, f"{shown}: {name}")
     return found
-
-
-def _opened(path: Path, shown: str) -> BinaryIO:
-    if not path.is_file():
-        raise UserError("not a regular file" if path.exists() else "no such file", shown)
-    return path.open("rb")
 
 
 def _member(f: BinaryIO, member: zipfile.ZipInfo, shown: str) -> Tensor:

@@ -13,7 +13,7 @@ from ..loops.program_ir import Branch, FunctionPlan, Program, Region, Step, Tile
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
-from . import budget, fusion_lines, split_lines
+from . import budget, fusion_lines, given, split_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 from .numbers import number_of
@@ -44,13 +44,15 @@ def _baked(made: Made) -> list[str]:
 
 def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:
     """Raises where the model has no such dim, or one that cannot be so large."""
-    dims = {d.sym.name: d.sym for f in made.compiled.plan.functions for d in f.dims}
+    dims = {d.sym.name: d for f in made.compiled.plan.functions for d in f.dims}
     for name, size in at.items():
         if name not in dims:
             raise OptionError(f"the model has no dim {name!r}", shown, closest(name, sorted(dims)) +
                               f"its dims: {', '.join(sorted(dims)) or 'none'}")
-        if not dims[name].takes(size):
-            raise OptionError(f"--at: {name} cannot be {size}", shown, f"its range is {_range(dims[name])}")
+        if not dims[name].sym.takes(size):
+            declared = given.declared(dims[name], made.captured)
+            raise OptionError(f"--at: {name} cannot be {size}", shown,
+                              f"its range is {_range(dims[name].sym)}{f'; {declared}' if declared else ''}")
 
 
 def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list[str]:

@@ -6,7 +6,7 @@ import json
 import os
 from math import prod
 from pathlib import Path
-from typing import Iterator, Mapping, Sequence
+from typing import BinaryIO, Iterator, Mapping, Sequence
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
@@ -31,13 +31,21 @@ class Tensor:
         return f"{self.dtype}[{','.join(map(str, self.shape))}]"
 
 
-def read(path: Path, shown: str) -> dict[str, Tensor]:
-    """The tensors of a file, by name; all of their bytes are there. What reads the elements checks the rest of the
-    file."""
+def opened(path: Path, shown: str) -> BinaryIO:
+    """A file of the user's, to be read."""
     if not path.is_file():
         raise UserError("not a regular file" if path.exists() else "no such file", shown)
     try:
-        with path.open("rb") as f:
+        return path.open("rb")
+    except OSError as error:
+        raise UserError(f"cannot be read: {error.strerror}", shown) from None
+
+
+def read(path: Path, shown: str) -> dict[str, Tensor]:
+    """The tensors of a file, by name; all of their bytes are there. What reads the elements checks the rest of the
+    file."""
+    try:
+        with opened(path, shown) as f:
             length, size = int.from_bytes(f.read(8), "little"), os.fstat(f.fileno()).st_size
             if length > min(size - 8, LONGEST_HEADER):
                 raise ValueError
