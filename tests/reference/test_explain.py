@@ -224,6 +224,9 @@ with tempfile.TemporaryDirectory() as place:
     ok(re.search(r"^ +128 bytes  f32\[1,32\] of embedding_add_rms_norm_rsqrt \(2 times\)$", said, re.MULTILINE),
        "tensors that are alike are one line") or note(said)
     ok("each needs a kernel of its own (3 times)" in said, "and so are refusals") or note(said)
+    ok(re.search(r"^ +\d+\.\d %  layer\.\*: linear_sigmoid_silu_mul  \(decoder\.c:12\), 2 kernels$", said, re.MULTILINE)
+       and re.search(r"^ +320 bytes  f32\[1,80\] of layer\.\*: linear_sigmoid_silu_mul \(2 times\)$", said,
+                     re.MULTILINE), "so are those of layers that differ in their number") or note(said)
     (folder / "alike.c").write_text(ALIKE, encoding="utf-8")
     said = models.tool(folder, "explain", "alike.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
     equal(re.findall(r"^ +\d.* %  (.*)$", said, re.MULTILINE), ["add_exp  (alike.c:6), 3 kernels",

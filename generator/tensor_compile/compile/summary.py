@@ -5,7 +5,7 @@ what the target file's ceilings allow; `profile` measures."""
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import Iterator, Mapping
+from typing import Collection, Iterable, Iterator, Mapping
 
 from ..emit.memory import memory
 from ..graph.dtypes import DTYPES
@@ -129,8 +129,7 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
                     f"{duration(sum(limits.seconds(c) for c in rows))} if all bytes came from memory"
     lines[0] += f", arena {'at most ' if variant.program.dims else ''}{amount(arena)}"
     lines += _kernels(rows, shares(rows, limits))
-    largest = fusion_lines.once(f"{amount(size):>10}  {kind} of {name}"
-                                for name, kind, size in temps(variant, sizes, rows))
+    largest = _tensors(temps(variant, sizes, rows))
     if largest:
         lines += ["  largest tensors in the arena:", *(f"    {line}" for line in largest[:SHOWN])]
     apart = [r for r in refusals(variant, rows) if not panel_lines.is_one(r[1])]
@@ -146,14 +145,35 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
 
 def _kernels(rows: list[Cost], of: list[float]) -> list[str]:
     """The kernels that take most of the time; those of one name and place are one line. of: their shares."""
-    alike: dict[str, list[float]] = defaultdict(list)
+    alike: dict[str, list[tuple[str, float]]] = defaultdict(list)
     for c, share in zip(rows, of, strict=True):
-        alike[c.name + (f"  ({c.place})" if c.place else "")].append(share)
-    order = sorted(alike.items(), key=lambda item: -sum(item[1]))
-    lines = [f"  {100 * sum(found):5.1f} %  {name}" + (f", {len(found)} kernels" if len(found) > 1 else "")
-             for name, found in order[:SHOWN]]
-    others = [share for _, found in order[SHOWN:] for share in found]
+        place = f"  ({c.place})" if c.place else ""
+        alike[_numberless(c.name) + place].append((c.name + place, share))
+    order = sorted(alike.items(), key=lambda item: -sum(share for _, share in item[1]))
+    lines = [f"  {100 * sum(share for _, share in found):5.1f} %  {_one_name(name, [n for n, _ in found])}"
+             + (f", {len(found)} kernels" if len(found) > 1 else "") for name, found in order[:SHOWN]]
+    others = [share for _, found in order[SHOWN:] for _, share in found]
     return lines + ([f"  {100 * sum(others):5.1f} %  {number_of(len(others), 'other')}"] if others else [])
+
+
+def _tensors(found: Iterable[tuple[str, str, int]]) -> list[str]:
+    """A line for those of one size, type and name."""
+    alike: dict[tuple[int, str, str], list[str]] = defaultdict(list)
+    for name, kind, size in found:
+        alike[size, kind, _numberless(name)].append(name)
+    return [f"{amount(size):>10}  {kind} of {_one_name(name, names)}{fusion_lines.times(len(names))}"
+            for (size, kind, name), names in alike.items()]
+
+
+def _numberless(name: str) -> str:
+    """The name of a kernel with `*` for each number that is a part of its scope: those of layers."""
+    scope, colon, label = name.rpartition(": ")
+    return ".".join("*" if part.isdigit() else part for part in scope.split(".")) + colon + label
+
+
+def _one_name(numberless: str, names: Collection[str]) -> str:
+    """For all of them, with the numbers where they are one."""
+    return numberless if len(set(names)) > 1 else next(iter(names))
 
 
 def _scopes(made: Made, bill: budget.Bill) -> list[str]:
