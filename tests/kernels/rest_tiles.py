@@ -44,5 +44,6 @@ equal([columns(plan(near(sym(m))), full) for full in (0, 21)], [48, 48], "a dyna
 equal([columns(plan(far(sym(m))), full) for full in (0, 21)], [48, 16], "a dynamic number of rows, far panels")
 ok("w.full > 0 ? 0 : rest == 1" in emit_contraction(far(sym(m)), [SCHEDULE], "f").text,
    "the kernel asks whether there are full tiles")
-ok("w.wide = rest == 2 ? 48 : 0" in emit_contraction(near(128), [SCHEDULE], "f").text, "and does not where panels are near")
+ok("w.wide = rest == 2 ? 48 : 0" in emit_contraction(near(128), [SCHEDULE], "f").text,
+   "and does not where panels are near")
 done()

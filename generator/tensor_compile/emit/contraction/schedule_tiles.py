@@ -108,8 +108,8 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
 
     def either(height: int) -> Band:
         """With the widths of both."""
-        wide = wider(height)
-        return wide if near else replace(wide, widths=tuple(sorted({*wide.widths, *lower(height).widths}, reverse=True)))
+        wide, low = wider(height), lower(height)
+        return wide if near else replace(wide, widths=tuple(sorted({*wide.widths, *low.widths}, reverse=True)))
 
     if rows.is_const:
         full, rest = divmod(rows.value, mr)
