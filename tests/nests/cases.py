@@ -65,11 +65,11 @@ def attention_softmax(size: int, held: int = 0) -> Case:
                 kernel("softmax", (r,), phases, (x, y), ()), extreme=True)
 
 
-def layer_norm(size: int, symbolic: bool) -> Case:
+def layer_norm(size: int, symbolic: bool, rows: int = 2) -> Case:
     n, dims, sizes = sized("n", size, symbolic)
-    r, a, b, c = loop("r", 2), loop("v", n), loop("v", n), loop("v", n)
-    x, w, y = buffer("x", "f32", (2, n), "input"), buffer("w", "f32", (n,), "packed"), buffer("y", "f32", (2, n),
-                                                                                              "temp")
+    r, a, b, c = loop("r", rows), loop("v", n), loop("v", n), loop("v", n)
+    x, y = (buffer(name, "f32", (rows, n), kind) for name, kind in (("x", "input"), ("y", "temp")))
+    w = buffer("w", "f32", (n,), "packed")
     count = op("cast", IndexValue("i32", n), dtype="f32")
 
     def centered(v: Sym) -> Scalar:
@@ -80,7 +80,7 @@ def layer_norm(size: int, symbolic: bool) -> Case:
               Phase((b,), (RowReduce("q", "sum", "lanes", square, "f32"),)),
               Phase((c,), (), (Store("y", (sym(r), sym(c)),
                                      op("mul", op("div", centered(c), scale), load("w", sym(c)))),))]
-    return Case(f"layer norm {size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), phases, (x, w, y), dims), sizes,
+    return Case(f"layer norm {f'{rows} x ' * (rows > 2)}{size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), phases, (x, w, y), dims), sizes,
                 extreme=False)
 
 
@@ -516,6 +516,7 @@ def all_cases() -> list[Case]:
     # rows side by side, and what is left of them
     out += [softmax(size, symbolic, rows) for rows in (16, 18, 19, -3, -18)
             for size, symbolic in ((40, False), (33, True))]
+    out += [layer_norm(size, False, rows) for rows in (16, 19) for size in (40, 1500)]
     out += [softmax(4096, False, 16), *(attention_softmax(size) for size in (1, 3, 16, 33)),
             *(attention_softmax(size, 40) for size in (1, 3, 16, 33)), attention_softmax(4130, 16)]
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]

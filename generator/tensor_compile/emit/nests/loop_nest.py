@@ -28,6 +28,7 @@ from ..frame import Frame, PROCESSOR
 from ..identity import storage
 from .items import channels_of, is_few, next_item, piece_of, positions
 from .reduction import BLOCK, POSITIONS, siblings
+from .rows_together import rows_together
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
 from . import ahead, transpose, turns, window
@@ -36,7 +37,6 @@ from . import ahead, transpose, turns, window
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
 PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
 A_ROW = 4         # vectors that a row of reductions keeps in registers
-MOST_ROWS = 4     # of reductions, side by side
 ROOMY = 32        # vectors in registers from which on functions do not fill them
 FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
 FAR = 1 << 21     # bytes of a tensor from which on the next rows are fetched, and results pass the caches by
@@ -95,7 +95,7 @@ class LoopNestEmitter:
                                                 for x in set(walk(*_values(s)))) == 1
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
-        self.side = max(1, min(MOST_ROWS, self.isa.room // A_ROW)) if self.joins() else 1
+        self.side = rows_together(kernel, max(1, self.isa.room // A_ROW)) if self.joins() else 1
         self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
         self.maxima: list[RowSum] = []    # of the rows that come next, of each the same ones
         self.found_ahead: list[RowSum] = []    # what the loops of this phase find beside
