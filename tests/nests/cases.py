@@ -80,7 +80,8 @@ def layer_norm(size: int, symbolic: bool, rows: int = 2) -> Case:
               Phase((b,), (RowReduce("q", "sum", "lanes", square, "f32"),)),
               Phase((c,), (), (Store("y", (sym(r), sym(c)),
                                      op("mul", op("div", centered(c), scale), load("w", sym(c)))),))]
-    return Case(f"layer norm {f'{rows} x ' * (rows > 2)}{size}{' dynamic' * symbolic}", kernel("layer_norm", (r,), phases, (x, w, y), dims), sizes,
+    name = f"layer norm {f'{rows} x ' * (rows > 2)}{size}{' dynamic' * symbolic}"
+    return Case(name, kernel("layer_norm", (r,), phases, (x, w, y), dims), sizes,
                 extreme=False)
 
 
