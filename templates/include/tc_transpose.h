@@ -22,11 +22,11 @@ typedef __m128d tc_row_pairs;
 #define TC_ROWS(operation) _mm_##operation
 #endif
 
-/* Four columns of row i and of every fourth one behind it, one row in each quarter of a line; of row `last` in place of those
+/* 16 bytes of row i and of every fourth one behind it, one row in each quarter of a line; of row `last` in place of those
    behind it. They come from memory to where they belong, which takes no shuffle. */
-static TC_INLINE tcq_f32 tc_every_fourth(const float *from, tc_index from_step, tc_index i, tc_index last)
+static TC_INLINE tcq_f32 tc_every_fourth(const char *from, tc_index from_step, tc_index i, tc_index last)
 {
-#define TC_QUARTER(row) _mm_loadu_ps(from + tc_min(i + (row), last) * from_step)
+#define TC_QUARTER(row) _mm_loadu_ps((const float *)(const void *)(from + tc_min(i + (row), last) * from_step))
 #if defined(TC_ISA_AVX512)
     __m512 x = _mm512_castps128_ps512(TC_QUARTER(0));
     x = _mm512_mask_broadcast_f32x4(x, 0x00f0, TC_QUARTER(4));
@@ -40,8 +40,9 @@ static TC_INLINE tcq_f32 tc_every_fourth(const float *from, tc_index from_step, 
 #undef TC_QUARTER
 }
 
-/* to[j][i] = from[i * from_step + j] for j below 4 and i below TC_TRANSPOSE_SIDE; those behind `last` are as the last one. */
-static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step, tc_index last)
+/* to[j][i] is word j, of 32 bits, of row i, for j below 4 and i below TC_TRANSPOSE_SIDE; those behind `last` are as the last
+   one. Rows lie from_step bytes apart. */
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const void *from, tc_index from_step, tc_index last)
 {
     tcq_f32 r[4];
     for (int i = 0; i < 4; ++i)
@@ -56,18 +57,62 @@ static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index fr
     to[3] = TC_ROWS(castpd_ps)(TC_ROWS(unpackhi_pd)(b, y));
 }
 #undef TC_ROWS
+
+/* The lower halves of words of 32 bits in the lower half of a register, the upper ones in its upper half. */
+#if defined(TC_ISA_AVX512)
+static TC_INLINE __m512i tc_halves(tcq_f32 pairs)
+{
+    const __m512i order = _mm512_set_epi32(0x1f001d, 0x1b0019, 0x170015, 0x130011, 0xf000d, 0xb0009, 0x70005, 0x30001,
+                                           0x1e001c, 0x1a0018, 0x160014, 0x120010, 0xe000c, 0xa0008, 0x60004, 0x20000);
+    return _mm512_permutexvar_epi16(order, _mm512_castps_si512(pairs));
+}
+static TC_INLINE void tc_store_halves(uint16_t *lower, uint16_t *upper, tcq_f32 pairs)
+{
+    const __m512i halves = tc_halves(pairs);
+    _mm256_storeu_si256((__m256i *)(void *)lower, _mm512_castsi512_si256(halves));
+    _mm256_storeu_si256((__m256i *)(void *)upper, _mm512_extracti64x4_epi64(halves, 1));
+}
+#elif defined(TC_ISA_AVX2)
+static TC_INLINE __m256i tc_halves(tcq_f32 pairs)
+{
+    const __m256i order = _mm256_setr_epi8(0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15,
+                                           0, 1, 4, 5, 8, 9, 12, 13, 2, 3, 6, 7, 10, 11, 14, 15);
+    return _mm256_permute4x64_epi64(_mm256_shuffle_epi8(_mm256_castps_si256(pairs), order), 0xd8);
+}
+static TC_INLINE void tc_store_halves(uint16_t *lower, uint16_t *upper, tcq_f32 pairs)
+{
+    const __m256i halves = tc_halves(pairs);
+    _mm_storeu_si128((__m128i *)(void *)lower, _mm256_castsi256_si128(halves));
+    _mm_storeu_si128((__m128i *)(void *)upper, _mm256_extracti128_si256(halves, 1));
+}
+#else
+static TC_INLINE void tc_store_halves(uint16_t *lower, uint16_t *upper, tcq_f32 pairs)
+{
+    const __m128i words = _mm_castps_si128(pairs), signs = _mm_srai_epi32(_mm_slli_epi32(words, 16), 16);
+    const __m128i halves = _mm_packs_epi32(signs, _mm_srai_epi32(words, 16));
+    _mm_storel_epi64((__m128i *)(void *)lower, halves);
+    _mm_storel_epi64((__m128i *)(void *)upper, _mm_unpackhi_epi64(halves, halves));
+}
+#endif
 #elif defined(TC_ISA_NEON)
 enum { TC_TRANSPOSE_SIDE = 4 };
 
-static TC_INLINE void tc_turn_four(tcq_f32 to[4], const float *from, tc_index from_step, tc_index last)
+static TC_INLINE void tc_turn_four(tcq_f32 to[4], const void *from, tc_index from_step, tc_index last)
 {
-#define TC_ROW(row) vld1q_f32(from + tc_min(row, last) * from_step)
+#define TC_ROW(row) vreinterpretq_f32_u8(vld1q_u8((const uint8_t *)from + tc_min(row, last) * from_step))
     const float32x4x2_t ab = vtrnq_f32(TC_ROW(0), TC_ROW(1)), cd = vtrnq_f32(TC_ROW(2), TC_ROW(3));
 #undef TC_ROW
     to[0] = vcombine_f32(vget_low_f32(ab.val[0]), vget_low_f32(cd.val[0]));
     to[1] = vcombine_f32(vget_low_f32(ab.val[1]), vget_low_f32(cd.val[1]));
     to[2] = vcombine_f32(vget_high_f32(ab.val[0]), vget_high_f32(cd.val[0]));
     to[3] = vcombine_f32(vget_high_f32(ab.val[1]), vget_high_f32(cd.val[1]));
+}
+
+static TC_INLINE void tc_store_halves(uint16_t *lower, uint16_t *upper, tcq_f32 pairs)
+{
+    const uint32x4_t words = vreinterpretq_u32_f32(pairs);
+    vst1_u16(lower, vmovn_u32(words));
+    vst1_u16(upper, vshrn_n_u32(words, 16));
 }
 #else
 enum { TC_TRANSPOSE_SIDE = 1 };
@@ -79,7 +124,7 @@ static TC_INLINE void tc_transpose_block(float *to, tc_index to_step, const floa
 #if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64) || defined(TC_ISA_NEON)
     for (int c = 0; c < TC_TRANSPOSE_SIDE; c += 4, from += 4, to += 4 * to_step) {
         tcq_f32 four[4];
-        tc_turn_four(four, from, from_step, TC_TRANSPOSE_SIDE - 1);
+        tc_turn_four(four, from, from_step * (tc_index)sizeof *from, TC_TRANSPOSE_SIDE - 1);
         for (int j = 0; j < 4; ++j)
             tcq_store_f32(to + j * to_step, four[j]);
     }
@@ -103,6 +148,37 @@ static TC_INLINE void tc_transpose_f32(float *to, tc_index to_step, const float 
     for (tc_index i = 0; i < 16; i += TC_TRANSPOSE_SIDE)
         for (tc_index j = 0; j < 16; j += TC_TRANSPOSE_SIDE)
             tc_transpose_block(to + j * to_step + i, to_step, from + i * from_step + j, from_step);
+}
+
+/* to[j * to_step + i] = from[i * from_step + j] for j below 8 and i below TC_TRANSPOSE_SIDE, as pairs. */
+static TC_INLINE void tc_transpose_eight_u16(uint16_t *to, tc_index to_step, const uint16_t *from, tc_index from_step)
+{
+#if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64) || defined(TC_ISA_NEON)
+    tcq_f32 pairs[4];
+    tc_turn_four(pairs, from, from_step * (tc_index)sizeof *from, TC_TRANSPOSE_SIDE - 1);
+    for (int j = 0; j < 4; ++j, to += 2 * to_step)
+        tc_store_halves(to, to + to_step, pairs[j]);
+#else
+    (void)from_step;
+    for (int j = 0; j < 8; ++j)
+        to[j * to_step] = from[j];
+#endif
+}
+
+/* As tc_transpose_f32. */
+static TC_INLINE void tc_transpose_u16(uint16_t *to, tc_index to_step, const uint16_t *from, tc_index from_step,
+                                       tc_index rows)
+{
+    uint16_t filled[16 * 16];
+    if (rows < 16) {
+        for (tc_index i = 0; i < 16; ++i)
+            for (tc_index j = 0; j < 16; ++j)
+                filled[i * 16 + j] = i < rows ? from[i * from_step + j] : 0;
+        from = filled, from_step = 16;
+    }
+    for (tc_index i = 0; i < 16; i += TC_TRANSPOSE_SIDE)
+        for (tc_index j = 0; j < 16; j += 8)
+            tc_transpose_eight_u16(to + j * to_step + i, to_step, from + i * from_step + j, from_step);
 }
 
 #if defined(TC_ISA_AVX512)

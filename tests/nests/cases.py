@@ -374,16 +374,18 @@ def memory() -> list[Case]:
         phase = Phase((v,), (), (Store("y", (sym(v), sym(r)), load("x", sym(r), sym(v), dtype=dtype)),))
         out.append(small(f"strided store {dtype}", (r,), [phase], (x, y), extreme=True))
     # panels of 16 columns, packed: the last one may be filled up with zeros; more rows than there are panels of
-    for count, terms, symbolic in ((16, 16, False), (53, 32, False), (40, 64, True), (1, 16, True), (33, 20, False)):
+    for dtype, count, terms, symbolic in (
+            ("f32", 16, 16, False), ("f32", 53, 32, False), ("f32", 40, 64, True), ("f32", 1, 16, True),
+            ("f32", 33, 20, False), ("f16", 53, 32, False), ("f16", 40, 64, True), ("f16", 33, 24, False)):
         n, dims, sizes = sized("n", count, symbolic)
         panels = (n + 15) // 16
         i, k, v = loop("i", panels), loop("k", terms), loop("v", 16)
-        x, y = buffer("x", "f32", (n, terms), "input"), buffer("y", "f32", (panels, terms, 16), "output")
+        x, y = buffer("x", dtype, (n, terms), "input"), buffer("y", dtype, (panels, terms, 16), "output")
         at = sym(i) * 16 + sym(v)
-        value = load("x", at, sym(k), valid=(n - 1 - at,), other=f32(0.0))
+        value = load("x", at, sym(k), valid=(n - 1 - at,), other=Const(dtype, 0), dtype=dtype)
         phase = Phase((v,), (), (Store("y", (sym(i), sym(k), sym(v)), value),))
-        out.append(small(f"pack {count} x {terms}{' dynamic' * symbolic}", (i, k), [phase], (x, y), dims, sizes,
-                         extreme=True))
+        name = f"pack {count} x {terms}{' dynamic' * symbolic}{f', {dtype}' * (dtype != 'f32')}"
+        out.append(small(name, (i, k), [phase], (x, y), dims, sizes, extreme=True))
     # without rows of panels, and with a step of the result that is not 16
     k, v = loop("k", 32), loop("v", 16)
     x, y = buffer("x", "f32", (16, 48), "input"), buffer("y", "f32", (32, 24), "output")

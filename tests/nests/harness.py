@@ -27,13 +27,14 @@ from tensor_compile.loops.scalar_ir import Apply, Buffer
 from tensor_compile.loops.scalars import is_function, walk
 from tensor_compile.symbolic import Expr, Sym, wrap
 
-PACK = {"f32": "f", "i32": "i", "i64": "q", "bool": "B", "i8": "b", "u8": "B"}
-SIZE = {"f32": 4, "i32": 4, "i64": 8, "bool": 1, "i8": 1, "u8": 1}
+PACK = {"f32": "f", "f16": "e", "i32": "i", "i64": "q", "bool": "B", "i8": "b", "u8": "B"}
+SIZE = {"f32": 4, "f16": 2, "i32": 4, "i64": 8, "bool": 1, "i8": 1, "u8": 1}
 BYTES = {"i8": (-128, 127), "u8": (0, 255)}
 # the evaluation takes these from the host: compared within its error
 INEXACT = {op for op in PRIMITIVES if is_function(op)} - {"rem"}
 TEAMS = (1, 2, 5)
-SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0, 1e-40, -1e-45, 3e38, -3e38]
+SPECIAL = [math.nan, math.inf, -math.inf, -0.0, 0.0]
+SPECIAL_OF = {"f32": [*SPECIAL, 1e-40, -1e-45, 3e38, -3e38], "f16": [*SPECIAL, 6e-8, -65504.0]}
 
 
 @dataclass
@@ -112,12 +113,13 @@ def fill(rng: random.Random, dtype: str, count: int, extreme: bool, below: int, 
         return [rng.random() < 0.5 for _ in range(count)]
     if dtype in BYTES:
         return [rng.choice((*BYTES[dtype], rng.randint(*BYTES[dtype]))) for _ in range(count)]
-    if dtype != "f32":
+    if dtype not in SPECIAL_OF:
         if extreme:
             half = 1 << (SIZE[dtype] * 8 - 1)
             return [rng.choice((0, -1, 1, half - 1, -half, rng.randrange(-half, half))) for _ in range(count)]
         return [rng.randrange(below) for _ in range(count)]
-    return [rounded("f32", rng.choice(SPECIAL) if extreme and rng.random() < 0.1 else rng.uniform(-most, most))
+    special = SPECIAL_OF[dtype]
+    return [rounded(dtype, rng.choice(special) if extreme and rng.random() < 0.1 else rng.uniform(-most, most))
             for _ in range(count)]
 
 
@@ -138,12 +140,12 @@ def exact(k: LoopNestKernel) -> bool:
 
 
 def same(dtype: str, a, b, exactly: bool) -> bool:
-    if dtype != "f32":
+    if dtype not in SPECIAL_OF:
         return int(a) == int(b)
     if math.isnan(a) or math.isnan(b):
         return math.isnan(a) and math.isnan(b)
     if exactly or math.isinf(a) or math.isinf(b):
-        return struct.pack("<f", a) == struct.pack("<f", b)
+        return _bits(dtype, a) == _bits(dtype, b)
     return abs(a - b) <= 2e-6 * max(abs(a), abs(b)) + 5e-7    # 1 + erf(x) cancels
 
 

@@ -3,19 +3,22 @@
 otherwise.
 
 The vector variable steps by 1 where the loop nest stores, and the variable of its last row by 1 where it loads. Such a
-loop nest moves 16 x 16 elements at a time through registers (tc_transpose.h) instead of collecting each vector from
-16 rows.
+loop nest moves 16 x 16 elements, of 32 bits or of 16, at a time through registers (tc_transpose.h) instead of
+collecting each vector from 16 rows.
 """
 from __future__ import annotations
 
+from ...graph.dtypes import DTYPES, NARROW_FLOATS
 from ...loops.loop_ir import LoopNestKernel, Store
 from ...loops.scalar_ir import Buffer, Load
 from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO
 from .items import next_item, positions
-from ..scalar import ScalarEmitter, extent, indent
+from ..scalar import C_TYPE, ScalarEmitter, extent, indent
 
 SIDE = 16
+MOVED = {"f32": "f32", **dict.fromkeys(NARROW_FLOATS, "u16")}    # what elements of a dtype are moved as
+LINE = 64    # bytes of a line of the caches
 AHEAD = 2    # blocks of 16 rows that are fetched ahead
 
 
@@ -24,6 +27,7 @@ class Transposition:
     """to[to_first + j*to_step + i] = from[from_first + i*from_step + j] for j below `count` and i below 16; zero where
     i is not below all of `rows`. j is the variable of the loop nest's last row."""
 
+    dtype: str
     source: str
     target: str
     from_first: Expr
@@ -43,7 +47,7 @@ def transposition(kernel: LoopNestKernel) -> Transposition | None:
         return None
     (store,), (lane,), column = phase.stores, phase.vars, kernel.rows[-1]
     x = store.value
-    if not isinstance(x, Load) or x.dtype != "f32" or x.dynamic or store.dynamic or x.buffer == store.buffer \
+    if not isinstance(x, Load) or x.dtype not in MOVED or x.dynamic or store.dynamic or x.buffer == store.buffer \
             or extent(lane) != SIDE or not extent(column).is_const or extent(column).value % SIDE \
             or (x.other is not None and x.other.bits):
         return None
@@ -58,8 +62,8 @@ def _steps(store: Store, x: Load, buffers: dict[str, Buffer], lane: Sym, column:
             or any(e.coefficient(lane) != -1 or column in e.symbols() for e in x.valid):
         return None
     first = {lane: ZERO, column: ZERO}
-    return Transposition(x.buffer, store.buffer, source.substitute(first), to.substitute(first), from_step, to_step,
-                         extent(column).value, tuple(e.substitute(first) + 1 for e in x.valid))
+    return Transposition(x.dtype, x.buffer, store.buffer, source.substitute(first), to.substitute(first), from_step,
+                         to_step, extent(column).value, tuple(e.substitute(first) + 1 for e in x.valid))
 
 
 def emit(e: ScalarEmitter, kernel: LoopNestKernel, t: Transposition) -> None:
@@ -71,13 +75,14 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, t: Transposition) -> None:
     rows = str(SIDE)
     for bound in t.rows:
         rows = f"tc_min({rows}, {e.index(bound)})"
-    e.lines += [f"float *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
-                f"const float *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
+    kind = C_TYPE[t.dtype]
+    e.lines += [f"{kind} *const to = {e.pointers[t.target]} + ({e.index(t.to_first)});",
+                f"const {kind} *const from = {e.pointers[t.source]} + ({e.index(t.from_first)});",
                 f"const tc_index rows = {rows}, to_step = {e.index(t.to_step)}, from_step = "
                 f"{e.index(t.from_step)};"]
     ahead = _ahead(e, t)
     e.lines += [*ahead[:1], f"for (tc_index j = 0; j < {t.count}; j += {SIDE}) {{", *indent(ahead[1:]),
-                "    tc_transpose_f32(to + j * to_step, to_step, from + j, from_step, rows);", "}"]
+                f"    tc_transpose_{MOVED[t.dtype]}(to + j * to_step, to_step, from + j, from_step, rows);", "}"]
     e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
     e.close("for (tc_index item = begin; item < end; ++item)")
 
@@ -90,5 +95,7 @@ def _ahead(e: ScalarEmitter, t: Transposition) -> list[str]:
     if t.from_step != t.count or (elements.range()[0] or 0) < whole:
         return []
     first, last_block = e.index(t.from_first + AHEAD * whole), e.index(elements - whole)
-    return [f"const float *const next = {e.pointers[t.source]} + tc_min({first}, {last_block});",
-            f"for (tc_index i = 0; i < {SIDE}; ++i)", f"    __builtin_prefetch(next + (j + i) * {SIDE}, 0, 2);"]
+    line = LINE // DTYPES[t.dtype].bytes
+    at = f"(j + i) * {SIDE}" if line == SIDE else f"j * {SIDE} + i * {line}"
+    return [f"const {C_TYPE[t.dtype]} *const next = {e.pointers[t.source]} + tc_min({first}, {last_block});",
+            f"for (tc_index i = 0; i < {SIDE * SIDE // line}; ++i)", f"    __builtin_prefetch(next + {at}, 0, 2);"]
