@@ -17,8 +17,8 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from cases import causal, convolution, dim, heads, image, matmul, padded, predicated, quantized, sums, term_by_term, \
-    typed, window, with_residual
+from cases import causal, convolution, dim, heads, image, in_place, matmul, padded, predicated, quantized, sums, \
+    term_by_term, typed, window, with_residual
 from joined import joined
 from processor import lacks, own_sets
 from tap import done, equal, note, ok, skip
@@ -73,7 +73,11 @@ def halves(panel: int) -> list[tuple[str, object, list[dict]]]:
     out = []
     for dtype in ("f16", "bf16"):
         product = products.Product("f32", dtype)
+        m, n, k = dim("m"), dim("n"), dim("k")
         out += [(f"f32 x {dtype} 37x70x19", typed(37, 70, 19, product, panel), [{}]),
+                (f"f32 x {dtype}, b in place, 3x64xk", in_place(3, 64, sym(k), dtype), [{k: 1}, {k: 37}]),
+                (f"f32 x {dtype}, b in place, all dynamic", in_place(sym(m), sym(n), sym(k), dtype),
+                 [{m: 5, n: 100, k: 7}, {m: 8, n: 17, k: 33}]),
                 (f"f32 x {dtype} 3x3", window(8, 6, 48, product, panel=panel), [{}])]
     return out
 

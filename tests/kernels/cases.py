@@ -57,14 +57,23 @@ def matmul(m: Size, n: Size, k: Size, panel: int = 16, batch: Size | None = None
 
 
 def term_by_term(m: Size, n: Size, k: Size, apart: int | None = None, batch: Size = 2,
-                 transposed: bool = False) -> ContractionKernel:
+                 transposed: bool = False, dtype: str = "f32") -> ContractionKernel:
     """out[b, m, n] = a[b, m, k] * b[b, n, k]: columns lie term by term, as a decoder's keys do; apart: from one to the
-    next. transposed: a is stored [k, m]."""
+    next. transposed: a is stored [k, m]. dtype: of b."""
     kernel = matmul(m, n, k, 0, batch, bias=False, transposed=transposed)
     ((at,), (vn,), (vk,)) = kernel.batch, kernel.n, kernel.k
-    keys = Buffer("b", "f32", (wrap(batch), wrap(n), wrap(k if apart is None else apart)), (0, 1, 2), "input")
+    keys = Buffer("b", dtype, (wrap(batch), wrap(n), wrap(k if apart is None else apart)), (0, 1, 2), "input")
     params = tuple(keys if p.name == "b" else p for p in kernel.params)
-    return replace(kernel, b=(Load("b", "f32", (sym(at), sym(vn), sym(vk))),), params=params)
+    return replace(kernel, b=(Load("b", dtype, (sym(at), sym(vn), sym(vk))),), params=params,
+                   product=Product("f32", dtype))
+
+
+def in_place(m: Size, n: Size, k: Size, dtype: str, batch: Size = 2) -> ContractionKernel:
+    """out[b, m, n] = a[b, m, k] * b[b, k, n], b of 16 bits where it lies, as a decoder's values do."""
+    kernel = matmul(m, n, k, 0, batch, bias=False)
+    (b,) = kernel.b
+    params = tuple(replace(p, dtype=dtype) if p.name == "b" else p for p in kernel.params)
+    return replace(kernel, b=(Load(b.buffer, dtype, b.index),), params=params, product=Product("f32", dtype))
 
 
 def predicated(m: Size, n: Size, k: Size, given: bool = True) -> ContractionKernel:
