@@ -133,8 +133,17 @@ static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
     return tcq_load_f16(p);
 }
 #else
+/* As tc_half.inc says it, of four patterns. */
+static inline tct_f32 tct_unpack_f16(__m128i pattern) {
+    const __m128i fields = _mm_slli_epi32(_mm_and_si128(pattern, _mm_set1_epi32(0x7fff)), 13);
+    const __m128 number = _mm_mul_ps(_mm_castsi128_ps(fields), _mm_set1_ps(0x1p112f));
+    const __m128i none = _mm_cmpgt_epi32(fields, _mm_set1_epi32(0x7bff << 13));
+    const __m128i sign = _mm_slli_epi32(_mm_and_si128(pattern, _mm_set1_epi32(0x8000)), 16);
+    const __m128i more = _mm_or_si128(sign, _mm_and_si128(none, _mm_set1_epi32(0x7f800000)));
+    return _mm_or_ps(number, _mm_castsi128_ps(more));
+}
 static inline tct_f32 tct_load_f32xf16(const uint16_t *p) {
-    return _mm_setr_ps(tc_cast_f16_f32(p[0]), tc_cast_f16_f32(p[1]), tc_cast_f16_f32(p[2]), tc_cast_f16_f32(p[3]));
+    return tct_unpack_f16(_mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)p), _mm_setzero_si128()));
 }
 #endif
 #if defined(TC_ISA_AVX512)
@@ -156,6 +165,43 @@ static inline tct_f32 tct_load_f32xbf16(const uint16_t *p) {
     return _mm_castsi128_ps(_mm_unpacklo_epi16(_mm_setzero_si128(), _mm_loadl_epi64((const __m128i *)p)));
 }
 #endif
+
+/* Elements of 16 bits that lie in pairs: the lower one of each, and the upper one. */
+#if defined(TC_ISA_AVX512)
+static inline tct_f32 tct_lower_f32xf16(tct_f32 pairs) {
+    return _mm512_cvtph_ps(_mm512_castsi512_si256(tc_halves(pairs)));
+}
+static inline tct_f32 tct_upper_f32xf16(tct_f32 pairs) {
+    return _mm512_cvtph_ps(_mm512_extracti64x4_epi64(tc_halves(pairs), 1));
+}
+#elif defined(TC_ISA_AVX2)
+static inline tct_f32 tct_lower_f32xf16(tct_f32 pairs) {
+    return _mm256_cvtph_ps(_mm256_castsi256_si128(tc_halves(pairs)));
+}
+static inline tct_f32 tct_upper_f32xf16(tct_f32 pairs) {
+    return _mm256_cvtph_ps(_mm256_extracti128_si256(tc_halves(pairs), 1));
+}
+#elif defined(TC_ISA_NEON)
+static inline tct_f32 tct_lower_f32xf16(tct_f32 pairs) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(vreinterpretq_u32_f32(pairs))));
+}
+static inline tct_f32 tct_upper_f32xf16(tct_f32 pairs) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vshrn_n_u32(vreinterpretq_u32_f32(pairs), 16)));
+}
+#else
+static inline tct_f32 tct_lower_f32xf16(tct_f32 pairs) {
+    return tct_unpack_f16(_mm_castps_si128(pairs));
+}
+static inline tct_f32 tct_upper_f32xf16(tct_f32 pairs) {
+    return tct_unpack_f16(_mm_srli_epi32(_mm_castps_si128(pairs), 16));
+}
+#endif
+static inline tct_f32 tct_lower_f32xbf16(tct_f32 pairs) {
+    return tcq_asfloat_i32(tcq_shl_i32(tcq_asint_f32(pairs), 16));
+}
+static inline tct_f32 tct_upper_f32xbf16(tct_f32 pairs) {
+    return tcq_asfloat_i32(tcq_and_i32(tcq_asint_f32(pairs), tcq_splat_i32((int32_t)0xffff0000)));
+}
 
 /* Fetches a line that will be written. */
 static inline void tct_fetch_to_write(const float *p) {

@@ -111,15 +111,17 @@ static TC_INLINE tcv_f32 tcv_relu_f32(tcv_f32 x)
 #endif
 }
 
+typedef int32_t __attribute__((may_alias, aligned(1))) tc_touched;
+
 /* Brings the line at p, of which 4 bytes can be read, to the first cache, and the line at `later` nearer. On x86-64 the first
    one by a load: a Zen 4 by itself fetches from memory what follows the lines of loads, but not what follows those of
    prefetches. A Xeon waits for such a load, unless the line was fetched long before. */
-static TC_INLINE void tc_touch(const float *p, const float *later)
+static TC_INLINE void tc_touch(const void *p, const void *later)
 {
 #if defined(TC_ISA_AVX512) || defined(TC_ISA_AVX2) || defined(TC_ISA_X86_64)
     int loaded;
     __builtin_prefetch(later, 0, 2);
-    __asm__ volatile("mov{l} {%1, %0|%0, %1}" : "=r"(loaded) : "m"(*p));
+    __asm__ volatile("mov{l} {%1, %0|%0, %1}" : "=r"(loaded) : "m"(*(const tc_touched *)p));
     (void)loaded;
 #else
     (void)later;

@@ -9,6 +9,7 @@ from tap import done, equal
 from tensor_compile.emit.streams import streams
 from tensor_compile.loops.kernel_interface import changed
 from tensor_compile.loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel, Phase, Store
+from tensor_compile.loops.products import Product
 from tensor_compile.loops.program_ir import Step, Tiles
 from tensor_compile.loops.scalar_ir import Buffer, Const, Load
 from tensor_compile.loops.tile_panels import panels, tiled
@@ -20,25 +21,27 @@ def found(kernel: Kernel, **packed: int) -> list[tuple[int, int, int, int]] | No
     return None if read is None else [(p.first.value, p.count.value, p.offset, p.bytes) for p in read.parts]
 
 
-def state(heads: int, room: int, width: int, kind: str = "state") -> Buffer:
-    return Buffer("s", "f32", (wrap(heads), wrap(room), wrap(width)), (0, 1, 2), kind)
+def state(heads: int, room: int, width: int, kind: str = "state", dtype: str = "f32") -> Buffer:
+    return Buffer("s", dtype, (wrap(heads), wrap(room), wrap(width)), (0, 1, 2), kind)
 
 
-def values(heads: int, rows: int, count: IntLike, room: int, width: int, first: int = 0, kind: str = "state"
-           ) -> ContractionKernel:
+def values(heads: int, rows: int, count: IntLike, room: int, width: int, first: int = 0, kind: str = "state",
+           dtype: str = "f32") -> ContractionKernel:
     """out[h, m, n] = a[h, m, k] * s[h, k, first + n]: a decoder's values, of columns of a state."""
     kernel = matmul(rows, 64, count, 0, heads, bias=False)
     (h,), (n,), (k,) = kernel.batch, kernel.n, kernel.k
-    buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width, kind)}
-    return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(k), sym(n) + first)),))
+    buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width, kind, dtype)}
+    return changed(buffers, kernel, b=(Load("s", dtype, (sym(h), sym(k), sym(n) + first)),),
+                   product=Product("f32", dtype))
 
 
-def columns(heads: int, rows: int, count: IntLike, room: int, width: int, used: int | None = None) -> ContractionKernel:
+def columns(heads: int, rows: int, count: IntLike, room: int, width: int, used: int | None = None,
+            dtype: str = "f32") -> ContractionKernel:
     """out[h, m, n] = a[h, m, k] * s[h, n, k]: a decoder's keys, of whose terms `used` are taken (all)."""
     kernel = matmul(rows, count, used or width, 0, heads, bias=False)
     (h,), (n,), (k,) = kernel.batch, kernel.n, kernel.k
-    buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width)}
-    return changed(buffers, kernel, b=(Load("s", "f32", (sym(h), sym(n), sym(k))),))
+    buffers = {p.name: p for p in kernel.params} | {"s": state(heads, room, width, dtype=dtype)}
+    return changed(buffers, kernel, b=(Load("s", dtype, (sym(h), sym(n), sym(k))),), product=Product("f32", dtype))
 
 
 def of_two(rows: int, count: int, room: int) -> ContractionKernel:
@@ -113,6 +116,11 @@ equal(of_state(Step(columns(3, 3, 4097, 4608, 64))),
 equal(of_state(Step(columns(3, 1, past + 1, 4608, 64))),
       ("0", "3*floordiv(past, 16) + 3", "floordiv(past, 16) + 1", "1", "0", "4096", "0", "4096", "256*past + 256",
        str(4608 * 256)), "of a number that a call gives")
+for half in ("f16", "bf16"):
+    equal(of_state(Step(values(3, 3, 4097, 4608, 64, dtype=half))),
+          ("0", "12", "4", "4097", "0", "32", "128", "32", "128", str(4608 * 128)), f"values of {half}")
+    equal(of_state(Step(columns(3, 3, 4097, 4608, 64, dtype=half))),
+          ("0", "771", "257", "1", "0", "2048", "0", "2048", str(4097 * 128), str(4608 * 128)), f"keys of {half}")
 equal(of_state(Step(columns(3, 3, 4097, 4608, 64, used=32))), None, "columns that have others' terms between them")
 equal(of_state(keys(3, 4097, 4608, 64)),
       ("0", "99", "33", "1", "0", "32768", "0", "32768", str(4097 * 256), str(4608 * 256)), "keys: tiles of 128")

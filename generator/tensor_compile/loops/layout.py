@@ -9,7 +9,8 @@ panel: its weights are turned to [window..., c, o], so that the reduction can be
 constants stays what it is: fold computes it.
 
 Operands are packed in the dtypes that they are stored in (operands.py): weights of 16 bits as they are, short integers
-whose product is summed in i32 in groups of terms (products.py).
+whose product is summed in i32 in groups of terms (products.py). What is no constant and has 16 bits stays so where few
+rows read it.
 
 `orders` says how each value that is computed lies in memory: as `ordered` says where costs were looked at (orders.py);
 else by rules: channels-last behind convolutions and before those of integers, the order in which its reader walks it
@@ -21,16 +22,19 @@ from dataclasses import replace
 from typing import Any, Sequence
 
 from ..graph.dce import dce
+from ..graph.dtypes import DTYPES
 from ..graph.fold import is_constant
 from ..graph.infer import Context
 from ..graph.ir import Function, Module, Node, TensorType, Value
 from ..graph.rewrite import Builder, Values
 from ..graph.table import PRIMITIVES, is_elementwise
+from ..instruction_sets import instruction_set
 from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
 from .operands import Operands, VIEWS
 from .products import F32, Product, integers
 from .sorted_words import alone, multiplies, ordered, pairs, with_order
+from .term_by_term import ROWS, TURNED
 
 FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
 FEW_ROWS = 12        # for fewer, words of bytes are not sorted: panels are read once, in their order
@@ -69,17 +73,20 @@ def apply(function: Function, target: Target, found: Sorted | None = None) -> Fu
     typed = "" if target.apart else target.arch
     panel = 1 if target.narrow else target.panel
     found = (found or Sorted()) if multiplies(target) else None
-    return _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, found, alone(target)).run()
+    vectors = bool(typed) and all(instruction_set(isa).has_vectors for isa in target.isas)
+    rewriter = _Rewriter(function, panel, target.narrow, typed, target.multiplies_bytes, found, alone(target), vectors)
+    return rewriter.run()
 
 
 class _Rewriter:
     """typed: the architecture whose kernels multiply operands of other dtypes than that of their sums; "": none.
     in_bytes: products of short integers are loop nests, whose weights are rows of bytes. sorts: constant words of bytes
-    are sorted; None: they are not. in_pairs: those that are not sorted are multiplied as pairs of 16 bits."""
+    are sorted; None: they are not. in_pairs: those that are not sorted are multiplied as pairs of 16 bits. vectors: all
+    instruction sets have them."""
 
     def __init__(self, function: Function, panel: int, narrow: str = "", typed: str = "", in_bytes: bool = False,
-                 sorts: Sorted | None = None, in_pairs: bool = False):
-        self.in_pairs = in_pairs
+                 sorts: Sorted | None = None, in_pairs: bool = False, vectors: bool = False):
+        self.in_pairs, self.vectors = in_pairs, vectors
         self.function, self.panel, self.narrow, self.typed, self.in_bytes = function, panel, narrow, typed, in_bytes
         self.sorts = sorts
         self.operands = Operands(self.make)
@@ -153,13 +160,17 @@ class _Rewriter:
             return self.integer_dot(node, a, b, batch, contract, free)
         if node.attrs["order"] == "lanes":
             return self.lanes_dot(node, a, b, batch, contract, free)
-        in_place = b.node not in self.constant and (self.narrow or len(free) == 1 and _unit_stride(b, free[0]))
-        if b.dtype != "f32" or not free or in_place:
+        if b.dtype != "f32" or not free:
+            return None
+        if (made := self.dot_of_halves(node, a, b, batch, contract, free)) is not None:
+            return made
+        if b.node not in self.constant and (self.narrow or len(free) == 1 and _unit_stride(b, free[0])):
             return None
         return self.packed_dot(node, a, self.panels(node, self.weights(b), batch, free, contract), F32)
 
-    def packed_dot(self, node: Node, a: Value, packed: Value, product: Product) -> Node:
-        attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"], "panel": self.panel,
+    def packed_dot(self, node: Node, a: Value, packed: Value, product: Product, panel: int | None = None) -> Node:
+        attrs = {"lhs_batch": node.attrs["lhs_batch"], "lhs_contract": node.attrs["lhs_contract"],
+                 "panel": self.panel if panel is None else panel,
                  "group": product.group, "zero": product.zero, "ordered": int(product.ordered)}
         return self.keep(Node("packed_dot", (a, packed), attrs, node.types, node.loc, node.scope)).node
 
@@ -167,6 +178,24 @@ class _Rewriter:
         """Constants that were widened from 16 bits as they are stored: a kernel widens what it loads of them."""
         half = self.operands.half(b) if self.typed and b.node in self.constant and b.dtype == "f32" else None
         return self.operands.stored(b, half) if half else b
+
+    def dot_of_halves(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int], free: list[int]
+                      ) -> Node | None:
+        """The product of so few rows that a kernel widens each element of b once, by what b is widened from in each
+        call, 16 bits, where it lies: side by side in columns (the values of attention), or term by term (its keys:
+        term_by_term.py). None of any other product."""
+        half = self.operands.half(b) if self.vectors and b.node not in self.constant else None
+        used = (*node.attrs["lhs_batch"], *node.attrs["lhs_contract"])
+        rows = product_of(size for d, size in enumerate(a.shape) if d not in used)
+        if half is None or not (rows.is_const and rows.value <= ROWS and len(free) == len(contract) == 1):
+            return None
+        stored, terms = self.operands.stored(b, half), b.shape[contract[0]]
+        if _unit_stride(stored, free[0]):
+            return self.packed_dot(node, a, self.transpose(node, stored, batch + contract + free), F32, 0)
+        whole = terms.is_const and terms.value % (TURNED // DTYPES[half].bytes) == 0
+        if not whole or not _unit_stride(stored, contract[0]):
+            return None
+        return self.packed_dot(node, a, self.panels(node, stored, batch, free, contract), F32)
 
     def integers(self, a: Value, b: Value, elements: Expr, rows: int, columns: Expr
                  ) -> tuple[Value, Value, Product, Product, bool] | None:

@@ -21,7 +21,7 @@ def lower_dot(low: Items, node: Node) -> None:
     heads, out, a_index, terms, reduced = dot_sides(low, node)
     b_index, free = second_index(node, out, heads, terms), second_free(node)
     if attrs["order"] == "seq" and a.dtype == "f32" and free and not low.plain:
-        second = columns_last(low, node, out, b_index, reduced)
+        second = columns_last(low, node, free, out[-1], b_index, reduced)
         contract(low, node, heads, len(free), out, reduced, operand(low, a, a_index, reduced, node), second, 0)
         return
     sum_products(low, node, (low.read(a, a_index), low.read(b, b_index)), reduced, attrs["order"])
@@ -35,7 +35,7 @@ def lower_dot_where(low: Items, node: Node) -> None:
     b_index, free = second_index(node, out, heads, terms), second_free(node)
     if a.dtype == "f32" and free and not low.plain:
         where = predicate(low.reader, p, a_index)
-        second = columns_last(low, node, out, b_index, reduced)
+        second = columns_last(low, node, free, out[-1], b_index, reduced)
         first = a if zero_outside(low.reader, a, a_index, where) else without(low, node)
         contract(low, node, heads, len(free), out, reduced, operand(low, first, a_index, reduced, node), second, 0,
                  where=where)
@@ -55,9 +55,10 @@ def without(low: Items, node: Node) -> Value:
     return low.known(a, placement)
 
 
-def columns_last(low: Items, node: Node, out: Index, b_index: Index, reduced: tuple[Sym, ...]) -> Load:
-    """The second operand of a dot, with columns side by side where kernels need that."""
-    b, free, n = node.operands[1], second_free(node), out[-1]
+def columns_last(low: Items, node: Node, free: list[int], n: Expr, b_index: Index, reduced: tuple[Sym, ...]) -> Load:
+    """The second operand of a dot, with columns side by side where kernels need that. free: its dims of columns, the
+    last of which n walks."""
+    b = node.operands[1]
     second = operand(low, b, b_index, reduced, node)
     stride = low.memory.buffers[second.buffer].address(second.index)
     if low.any_order or not n.terms or stride.coefficient(next(iter(n.symbols()))) == 1:
@@ -126,17 +127,21 @@ def dot_sides(low: Items, node: Node) -> tuple[Any, ...]:
 
 
 def lower_packed_dot(low: Items, node: Node) -> None:
-    a, b = node.operands[0], low.stored(node.operands[1])
+    a, b = node.operands
     panel = node.attrs["panel"]
     heads, out, a_index, terms, reduced = dot_sides(low, node)
     free = len(out) - heads - (len(a.shape) - heads - len(terms))
     shape = node.types[0].shape
     n = linear(out[len(out) - free:], shape[len(shape) - free:])
     k = linear(terms, tuple(a.shape[d] for d in node.attrs["lhs_contract"]))
-    block = n // panel
     kind = product_of(node)
+    if not panel:
+        second = columns_last(low, node, [len(b.shape) - 1], out[-1], (*out[:heads], *terms, out[-1]), reduced)
+        contract(low, node, heads, free, out, reduced, operand(low, a, a_index, reduced, node), second, 0, kind)
+        return
+    block = n // panel
     first = operand(low, a, a_index, reduced, node, kind.integer)
-    second = low.load(b, (*out[:heads], block, *in_panel(k, n - block * panel, kind)))
+    second = low.load(low.stored(b), (*out[:heads], block, *in_panel(k, n - block * panel, kind)))
     contract(low, node, heads, free, out, reduced, first, second, panel, kind)
 
 

@@ -4,25 +4,26 @@
 A decoder's keys change with every token, so their panels cannot be made in advance. Panels that are made for each
 product are written and read once more, and while they are made nothing is multiplied. Here the product reads the
 columns where they lie, and turns some terms of 16 of them at a time in registers (emit/contraction/term_by_term.py).
+Terms of f16 and bf16 are turned in pairs and widened behind that.
 """
 from __future__ import annotations
 
 from typing import Mapping
 
 from ..instruction_sets import instruction_set
+from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, is_nonnegative, sym, ZERO
 from ..target import Target
 from .accesses import written
 from .kernel_interface import changed
 from .loop_ir import ContractionKernel
-from .products import F32
 from .scalar_ir import Buffer, Load
 from .scalars import domain_size, extent
 from .tile_panels import Panels
 
 ROWS = 8           # each turned column is multiplied by so many rows at most; for more, panels are worth making
-FOUR = 4           # terms are turned four at a time
-LINE = 16          # elements of a line of the caches: columns are whole lines, or lie one behind the other
+TURNED = 16        # bytes of each column that are turned at a time
+LINE = 64          # bytes of a line of the caches: columns are whole lines, or lie one behind the other
 
 
 def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> ContractionKernel | str:
@@ -33,8 +34,8 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
     if many(rows):
         return many(rows)
     read = _read(p)
-    if read is None or kernel.product != F32 or kernel.a.dtype != "f32":
-        return "the columns are no f32 elements of one buffer"
+    if read is None or kernel.product.integer or read.dtype != kernel.product.b:
+        return "the columns are no floats of one buffer"
     if len(kernel.k) != 1 or kernel.where is not None or kernel.a.valid or kernel.a.dynamic:
         return "not all terms are added"
     if read.buffer in written(kernel):
@@ -44,7 +45,8 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
     apart, a_step = address.coefficient(n), buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
     if address.coefficient(k) != 1 or apart is None or not apart.is_const or a_step is None or not a_step.is_const:
         return "the columns do not lie term by term"
-    if not terms.is_const or terms.value % (FOUR if apart == terms else LINE) or apart.value < terms.value:
+    whole = (TURNED if apart == terms else LINE) // DTYPES[read.dtype].bytes
+    if not terms.is_const or terms.value % whole or apart.value < terms.value:
         return f"columns of {terms} terms that lie {apart} apart"
     return changed(buffers, kernel, b=(read,), b_panel=0)
 
@@ -58,7 +60,7 @@ def _read(p: Panels) -> Load | None:
     """What is packed of column n, term k and the batch; None where it is no plain element of a buffer."""
     kernel, (store,) = p.kernel, p.pack.phases[0].stores
     value, (b,), (n,) = store.value, kernel.b, kernel.n
-    if not isinstance(value, Load) or value.dtype != "f32" or value.dynamic:
+    if not isinstance(value, Load) or value.dynamic:
         return None
     walkers, lane = [w for w in p.walkers if w is not None], p.walkers[-1]
     if lane is None or len(set(walkers)) < len(walkers) \

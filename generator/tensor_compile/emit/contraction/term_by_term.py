@@ -2,21 +2,26 @@
 """Products of few rows by columns that lie in memory term by term (templates/contraction/term_by_term.c.in,
 loops/term_by_term.py).
 
-16 columns are taken at a time. Four terms of each are turned in registers, as many columns as a register has lanes, and
-multiplied by all rows at once; nothing is stored before the epilogue. Memory sets the time, so each turn brings some
-lines of the next 16 columns to the first cache, in the order in which they lie. Items are batches x 16 columns.
+16 columns are taken at a time. 16 bytes of each, four terms or eight of 16 bits, are turned in registers, as many
+columns as a register has lanes, and multiplied by all rows at once; nothing is stored before the epilogue. What is
+turned are words of 32 bits: two terms of 16 bits are a pair, and are widened one behind the other. Memory sets the
+time, so each turn brings some lines of the next 16 columns to the first cache, in the order in which they lie. Items are
+batches x 16 columns.
 """
 from __future__ import annotations
 
+from ...graph.dtypes import DTYPES
 from ...instruction_sets import InstructionSet, instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.loop_ir import ContractionKernel
-from ...loops.term_by_term import FOUR, LINE
+from ...loops.products import F32, Product
+from ...loops.term_by_term import LINE, TURNED
 from ...symbolic import ZERO
 from .access import Access
 from .candidate_table import PANEL
 from .epilogue import Epilogue, names_of
 from ..index import c_index
+from ..scalar import C_TYPE
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place, row_begins
 
@@ -40,8 +45,9 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
     assert found is not None and len(access.inside) == 1
     apart = found.value
     place_first, place_row = place(kernel, access, names)
-    registers = PANEL // isa.lanes
-    line = f"u * {LINE}" if apart == terms else f"u / {terms // LINE} * {apart} + u % {terms // LINE} * {LINE}"
+    registers, size = PANEL // isa.lanes, DTYPES[kernel.product.b].bytes
+    line = LINE // size
+    touched = f"u * {line}" if apart == terms else f"u / {terms // line} * {apart} + u % {terms // line} * {line}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
     values: dict[str, object] = {
         "schedule": schedule.name, "own": own, "rows": rows, "terms": terms, "apart": apart,
@@ -57,8 +63,9 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
                       "result": ", ".join(f"tct_add_f32(c{r}_{v}, zero)" for v in range(registers))}
                      for r in range(rows)],
         "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
-        "loops": [_terms(isa, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
-        "line": line,
+        "loops": [_terms(isa, kernel.product, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
+        "turned": TURNED // size, "size": size, "b_c": C_TYPE[kernel.product.b], "line": touched,
+        "first_line": "k" if size == 4 else f"k / {4 // size}",
     }
     return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
 
@@ -70,13 +77,25 @@ def _together(isa: InstructionSet, rows: int) -> list[range]:
     return [range(at, min(at + some, count)) for at in range(0, count, some)]
 
 
-def _terms(isa: InstructionSet, rows: int, step: int, registers: range) -> dict[str, object]:
+def _terms(isa: InstructionSet, product: Product, rows: int, step: int, registers: range) -> dict[str, object]:
     """The walk over the terms of so many registers of columns. fetches: what is read soon is fetched in it."""
     turned = [{"v": v, "first": v * isa.lanes} for v in registers]
     products = []
-    for i in range(FOUR):
+    for i in range(TURNED // DTYPES[product.b].bytes):
+        columns, widened = _columns(product, i, registers)
+        products += widened
         at = f"k + {i}" if step == 1 else f"(k + {i}) * {step}"
         for r in range(rows):
             products.append(f"s = tct_splat_f32(x{r} + {at});")
-            products += [f"c{r}_{v} = tct_fma_f32(s, y{v}[{i}], c{r}_{v});" for v in registers]
+            products += [f"c{r}_{v} = tct_fma_f32(s, {column}, c{r}_{v});" for v, column in zip(registers, columns)]
     return {"turned": turned, "products": products, "fetches": registers.start == 0}
+
+
+def _columns(product: Product, term: int, registers: range) -> tuple[list[str], list[str]]:
+    """Term `term` of what is turned, of each register of columns, and the statements that widen it before."""
+    if product == F32:
+        return [f"y{v}[{term}]" for v in registers], []
+    half = ("lower", "upper")[term % 2]
+    names = [f"y{v}_{term}" for v in registers]
+    return names, [f"const tct_f32 {name} = tct_{half}_{product.name}(y{v}[{term // 2}]);"
+                   for name, v in zip(names, registers)]
