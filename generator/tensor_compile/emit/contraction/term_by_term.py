@@ -5,7 +5,7 @@ loops/term_by_term.py).
 16 columns are taken at a time. 16 bytes of each, four terms or eight of 16 bits, are turned in registers, as many
 columns as a register has lanes, and multiplied by all rows at once; nothing is stored before the epilogue. What is
 turned are words of 32 bits: two terms of 16 bits are a pair, and are widened one behind the other. Memory sets the
-time, so each turn brings some lines of the next 16 columns to the first cache, in the order in which they lie. Items are
+time, so each turn brings some lines of later columns to the first cache, in the order in which they lie. Items are
 batches x 16 columns.
 """
 from __future__ import annotations
@@ -25,7 +25,8 @@ from ..scalar import C_TYPE
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place, row_begins
 
-OTHERS = 8   # registers beside the sums: terms that are turned, and what they come from
+AHEAD = 8192   # bytes that are fetched ahead (Zen 4: 4096 and 16384 are slower)
+OTHERS = 8     # registers beside the sums: terms that are turned, and what they come from
 
 
 def schedule_of(kernel: ContractionKernel, isa: str) -> Schedule | None:
@@ -46,6 +47,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
     apart = found.value
     place_first, place_row = place(kernel, access, names)
     registers, size = PANEL // isa.lanes, DTYPES[kernel.product.b].bytes
+    ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL
     line = LINE // size
     touched = f"u * {line}" if apart == terms else f"u / {terms // line} * {apart} + u % {terms // line} * {line}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
@@ -65,7 +67,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
         "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
         "loops": [_terms(isa, kernel.product, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
         "turned": TURNED // size, "size": size, "b_c": C_TYPE[kernel.product.b], "line": touched,
-        "first_line": "k" if size == 4 else f"k / {4 // size}",
+        "next": ahead, "later": 2 * ahead, "first_line": "k" if size == 4 else f"k / {4 // size}",
     }
     return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
 
