@@ -47,6 +47,6 @@ def _many(program: Program, target: Target, packed: Iterable[ContractionKernel])
     """Those of products with many rows, of which explain says nothing."""
     asked = {what for what, _ in fusion_lines.apart(program)}
     for part in packed:
-        why = many(domain_size(part.m))
+        why = many(domain_size(part.m), target.arch)
         if why and part.label + WITHOUT not in asked and all(instruction_set(isa).has_vectors for isa in target.isas):
             yield f"{part.label}: {why}"

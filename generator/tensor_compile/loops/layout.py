@@ -34,7 +34,7 @@ from ..target import Target
 from .operands import Operands, VIEWS
 from .products import F32, Product, integers
 from .sorted_words import alone, multiplies, ordered, pairs, with_order
-from .term_by_term import ROWS, TURNED
+from .term_by_term import most_rows, TURNED
 
 FEWEST_COLUMNS = 4   # of a product of integers, from which on it is worth panels
 FEW_ROWS = 12        # for fewer, words of bytes are not sorted: panels are read once, in their order
@@ -181,13 +181,14 @@ class _Rewriter:
 
     def dot_of_halves(self, node: Node, a: Value, b: Value, batch: list[int], contract: list[int], free: list[int]
                       ) -> Node | None:
-        """The product of so few rows that a kernel widens each element of b once, by what b is widened from in each
-        call, 16 bits, where it lies: side by side in columns (the values of attention), or term by term (its keys:
-        term_by_term.py). None of any other product."""
+        """The product of few rows by the 16 bits that each call widens b from, where they lie: side by side in columns
+        (the values of attention), or term by term (its keys: term_by_term.py). None of any other product: with many
+        rows a kernel would widen each element often."""
         half = self.operands.half(b) if self.vectors and b.node not in self.constant else None
         used = (*node.attrs["lhs_batch"], *node.attrs["lhs_contract"])
         rows = product_of(size for d, size in enumerate(a.shape) if d not in used)
-        if half is None or not (rows.is_const and rows.value <= ROWS and len(free) == len(contract) == 1):
+        few = rows.is_const and rows.value <= most_rows(self.typed)
+        if half is None or not few or not len(free) == len(contract) == 1:
             return None
         stored, terms = self.operands.stored(b, half), b.shape[contract[0]]
         if _unit_stride(stored, free[0]):

@@ -25,8 +25,9 @@ from ..scalar import C_TYPE
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place, row_begins
 
-AHEAD = 8192   # bytes that are fetched ahead (Zen 4: 4096 and 16384 are slower)
+AHEAD = 8192   # bytes of terms of 16 bits that are fetched ahead (Zen 4: 4096 and 16384 are slower)
 OTHERS = 8     # registers beside the sums: terms that are turned, and what they come from
+LEAST_OTHERS = 5   # turned words and a term of a row: with fewer, two walks are faster than one (Zen 4, AVX2)
 
 
 def schedule_of(kernel: ContractionKernel, isa: str) -> Schedule | None:
@@ -47,7 +48,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
     apart = found.value
     place_first, place_row = place(kernel, access, names)
     registers, size = PANEL // isa.lanes, DTYPES[kernel.product.b].bytes
-    ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL
+    ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL if size < 4 else PANEL    # columns
     line = LINE // size
     touched = f"u * {line}" if apart == terms else f"u / {terms // line} * {apart} + u % {terms // line} * {line}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
@@ -65,32 +66,36 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
                       "result": ", ".join(f"tct_add_f32(c{r}_{v}, zero)" for v in range(registers))}
                      for r in range(rows)],
         "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
-        "loops": [_terms(isa, kernel.product, rows, access.inside[0].a.value, some) for some in _together(isa, rows)],
+        "loops": [_terms(isa, kernel.product, access.inside[0].a.value, *one) for one in _walks(isa, rows)],
         "turned": TURNED // size, "size": size, "b_c": C_TYPE[kernel.product.b], "line": touched,
         "next": ahead, "later": 2 * ahead, "first_line": "k" if size == 4 else f"k / {4 // size}",
     }
     return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
 
 
-def _together(isa: InstructionSet, rows: int) -> list[range]:
-    """The registers of 16 columns that each walk over the terms takes: as many as have their sums in registers."""
-    count = PANEL // isa.lanes
-    some = max(1, min(count, (isa.registers - OTHERS) // rows))
-    return [range(at, min(at + some, count)) for at in range(0, count, some)]
+def _walks(isa: InstructionSet, rows: int) -> list[tuple[range, range]]:
+    """The registers of 16 columns and the rows that each walk over the terms takes: as many as have their sums in
+    registers. Where that is no register with all rows, walks have equal parts of these."""
+    count, most = PANEL // isa.lanes, isa.registers - LEAST_OTHERS
+    high = -(-rows // -(-rows // most))
+    some = max(1, min(count, (isa.registers - OTHERS) // high))
+    return [(range(at, min(at + some, count)), range(r, min(r + high, rows)))
+            for at in range(0, count, some) for r in range(0, rows, high)]
 
 
-def _terms(isa: InstructionSet, product: Product, rows: int, step: int, registers: range) -> dict[str, object]:
-    """The walk over the terms of so many registers of columns. fetches: what is read soon is fetched in it."""
+def _terms(isa: InstructionSet, product: Product, step: int, registers: range, rows: range) -> dict[str, object]:
+    """The walk over the terms of these registers of columns and these rows. fetches: what is read soon is fetched in
+    it."""
     turned = [{"v": v, "first": v * isa.lanes} for v in registers]
     products = []
     for i in range(TURNED // DTYPES[product.b].bytes):
         columns, widened = _columns(product, i, registers)
         products += widened
         at = f"k + {i}" if step == 1 else f"(k + {i}) * {step}"
-        for r in range(rows):
+        for r in rows:
             products.append(f"s = tct_splat_f32(x{r} + {at});")
             products += [f"c{r}_{v} = tct_fma_f32(s, {column}, c{r}_{v});" for v, column in zip(registers, columns)]
-    return {"turned": turned, "products": products, "fetches": registers.start == 0}
+    return {"turned": turned, "products": products, "fetches": registers.start == rows.start == 0}
 
 
 def _columns(product: Product, term: int, registers: range) -> tuple[list[str], list[str]]:
