@@ -214,7 +214,7 @@ with tempfile.TemporaryDirectory() as place:
     for entry, keys in (
             ("prefill", ["second operands that are no constants: 2 of 4 are read where they lie, 2 are packed into "
                          "panels in every call:",
-                         "  scaled_dot_product_attention: 2*length rows meet the columns, not at most 8 (2 times)"]),
+                         "  scaled_dot_product_attention: 2*length rows meet the columns, not at most 16 (2 times)"]),
             ("decode", ["second operands that are no constants: 4 of 4 are read where they lie (2 of them term by "
                         "term)"])):
         lines = said.partition(f"decoder_model_{entry} at ")[2].partition("\n\n")[0].splitlines()
