@@ -27,6 +27,14 @@ TC_MODEL(brief)
     tc_output(g, "y", tc_cast(tc_input(g, "x", TC_F32, 2), TC_BF16));
 }
 """
+HALVES = """#include <tensor_compile/model.h>
+TC_MODEL(halves)
+{
+    tc_dim m = tc_dynamic(g, "m", 1, 16), k = tc_dynamic(g, "k", 1, 16);
+    tc_output(g, "c", tc_neg(tc_input(g, "a", TC_F32, tc_dim_floordiv(m, 2))));
+    tc_output(g, "d", tc_neg(tc_input(g, "b", TC_F32, tc_dim_add(m, k))));
+}
+"""
 
 
 def npy(descr: str, shape: tuple[int, ...], data: bytes, fortran: bool = False, version: int = 1) -> bytes:
@@ -61,6 +69,7 @@ with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
     (folder / "both.c").write_text(SOURCE, encoding="utf-8")
     (folder / "brief.c").write_text(SHORT, encoding="utf-8")
+    (folder / "halves.c").write_text(HALVES, encoding="utf-8")
     files = {
         "x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=2), "all.npz": npz(
             {"x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=3), "readme.txt": b"no array"}),
@@ -124,6 +133,18 @@ with tempfile.TemporaryDirectory() as place:
         result = tool(*words, "--calls", "3", command=command)
         ok(result.returncode == 0 and "both at n=2: " in result.stdout, f"{command} {' '.join(words)}") or \
             note(result.stdout + result.stderr)
+
+    (folder / "a.npy").write_bytes(npy("'<f4'", (2,), bytes(8)))
+    (folder / "b.npy").write_bytes(npy("'<f4'", (9,), bytes(36)))
+    pair = ("--input", "a=a.npy", "--input", "b=b.npy")
+    result = tool(*pair, model="halves.c")
+    ok(result.returncode == 2 and "the shapes of the inputs do not tell the dim m\n  hint: name it: --dims m=SIZE" in
+       result.stderr, "a dim of which a shape leaves two sizes is not guessed") or note(result.stdout + result.stderr)
+    equal([tool(*pair, "--dims", f"m={m}", model="halves.c").returncode for m in (3, 4, 5, 6)], [1, 0, 0, 1],
+          "but may be named")
+    result = tool(*two, "--output", "y=o.npy", "--output", "less=./o.npy")
+    ok(result.returncode == 2 and "o.npy is to be written twice" in result.stderr and not (folder / "o.npy").exists(),
+       "two outputs of one file") or note(result.stderr)
 
     dtypes = "tensors have float32, float64, float16, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool"
     for words, code, text in (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from dataclasses import replace
 from pathlib import Path
 
@@ -45,6 +46,11 @@ def run(args: argparse.Namespace) -> int:
         if file.endswith(".npy"):
             raise UsageError(f"{option} {file}: a .npy holds one array without a name; write a .npz, or each output by "
                              "--output NAME=FILE.npy")
+    written = [os.path.abspath(file) for file in (args.outputs, args.state_out, *(f for _, f in args.output)) if file]
+    for file in written:
+        if written.count(file) > 1:
+            raise UsageError(f"{os.path.relpath(file)} is to be written twice: every --output, --outputs and --state-out "
+                             "has a file of its own")
     request = replace(arguments.one_call(args, "run"), out=args.outputs, state=args.state, state_out=args.state_out,
                       arrays_out=arguments.arrays("--output", args.output), seed=args.seed)
     return run_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "run"), request)

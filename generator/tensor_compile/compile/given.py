@@ -2,6 +2,7 @@
 """The user's own tensors for a function: files of inputs and expected outputs, their names, and the sizes they tell."""
 from __future__ import annotations
 
+import itertools
 from dataclasses import field, replace
 from pathlib import Path
 from typing import Collection, Iterable, Mapping, Sequence
@@ -124,12 +125,13 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captur
         if tensor.dtype != buffer.dtype or len(tensor.shape) != len(buffer.shape):
             raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
                             given.place(buffer.name), numpy_files.cast(buffer.dtype, tensor.dtype)
-                            if given.copied or buffer.name in given.apart else "")
+                            if len(tensor.shape) == len(buffer.shape)
+                            and (given.copied or buffer.name in given.apart) else "")
     equations = [(b, size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
     places: dict[str, str] = {}     # of what tells a size
     while True:
-        told = next(((s, value, b) for b, size, n in equations for s in [_only_unknown(size, values)] if s is not None
-                     for value in [_solve(size, s, n, values)] if value is not None), None)
+        told = next(((s, fit[0], b) for b, size, n in equations for s in [_only_unknown(size, values)] if s is not None
+                     for fit in [_solutions(size, s, n, values)] if len(fit) == 1), None)
         if told is None:
             break
         values[told[0]] = told[1]
@@ -137,7 +139,8 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captur
     named = {s.name: value for s, value in values.items()}
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
-            if _only_unknown(size, values) is not None:
+            unknown = _only_unknown(size, values)
+            if unknown is not None and not _solutions(size, unknown, n, values):
                 raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
                                 given.place(buffer.name))
             if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
@@ -207,15 +210,16 @@ def _only_unknown(size: Expr, values: Mapping[Sym, int]) -> Sym | None:
     return unknown[0] if len(unknown) == 1 else None
 
 
-def _solve(size: Expr, s: Sym, n: int, values: Mapping[Sym, int]) -> int | None:
-    """The value of `s` for which the size is n; None where there is none."""
+def _solutions(size: Expr, s: Sym, n: int, values: Mapping[Sym, int]) -> list[int]:
+    """The values of `s` for which the size is n: none, the one, or two of several."""
     def at(value: int) -> int:
         return size.evaluate({**values, s: value})
 
     step = at(s.divisor) - at(0)
     if step and (n - at(0)) % step == 0:
         value = (n - at(0)) // step * s.divisor
-        if at(value) == n:
-            return value
+        if at(value) == n and not any(s.takes(v) and at(v) == n for v in (value - s.divisor, value + s.divisor)):
+            return [value]
     upper = min(s.hi, MOST_SIZES) if isinstance(s.hi, int) else MOST_SIZES   # a division or a larger one of two: tried
-    return next((v for v in range(s.lo, upper + 1) if v % s.divisor == 0 and at(v) == n), None)
+    fit = (v for v in range(s.lo, upper + 1) if v % s.divisor == 0 and at(v) == n)
+    return list(itertools.islice(fit, 2))

@@ -59,7 +59,10 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
 def many(rows: Expr, arch: str) -> str:
     """Why columns that so many rows meet are worth panels; "" where they are not."""
     most = most_rows(arch)
-    return "" if rows.is_const and rows.value <= most else f"{rows} rows meet the columns, not at most {most}"
+    if rows.is_const and rows.value <= most:
+        return ""
+    shown = rows if all(s.is_dim for s in rows.symbols()) else f"up to {rows.range()[1]}"    # those of a block
+    return f"{shown} rows meet the columns, not at most {most}"
 
 
 def _read(p: Panels) -> Load | None:
