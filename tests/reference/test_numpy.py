@@ -35,6 +35,24 @@ TC_MODEL(halves)
     tc_output(g, "d", tc_neg(tc_input(g, "b", TC_F32, tc_dim_add(m, k))));
 }
 """
+TWO = """#include <tensor_compile/model.h>
+TC_MODEL(two)
+{
+    (void)g;
+}
+TC_FUNCTION(first)
+{
+    tc_tensor s = tc_state(g, "s", TC_F32, 2), x = tc_input(g, "x", TC_F32, 2), z = tc_input(g, "z", TC_F32, 2);
+    tc_output(g, "y", tc_add(x, tc_mul(z, 100)));
+    tc_assign(s, x);
+}
+TC_FUNCTION(second)
+{
+    tc_tensor h = tc_state(g, "h", TC_BF16, 2), x = tc_input(g, "x", TC_F32, 2);
+    tc_output(g, "y", tc_cast(h, TC_F32));
+    tc_assign(h, tc_cast(x, TC_BF16));
+}
+"""
 
 
 def npy(descr: str, shape: tuple[int, ...], data: bytes, fortran: bool = False, version: int = 1) -> bytes:
@@ -50,6 +68,18 @@ def npz(arrays: dict[str, bytes], how: int = zipfile.ZIP_STORED) -> bytes:
             with archive.open(name, "w", force_zip64=True) as f:   # as np.savez does
                 f.write(data)
     return out.getvalue()
+
+
+def placed(archive: bytes, offset: int, size: int) -> bytes:
+    """The archive of one array whose directory has it at `offset`, of `size` bytes."""
+    directory, end = archive.rfind(b"PK\1\2"), archive.rfind(b"PK\5\6")
+    name = int.from_bytes(archive[directory + 28:directory + 30], "little")
+    extra = struct.pack("<2H3Q", 1, 24, size, size, offset)
+    head = bytearray(archive[directory:directory + 46 + name])
+    head[20:28], head[30:32], head[42:46] = b"\xff" * 8, len(extra).to_bytes(2, "little"), b"\xff" * 4
+    entry, tail = bytes(head) + extra, bytearray(archive[end:])
+    tail[12:16] = len(entry).to_bytes(4, "little")
+    return archive[:directory] + entry + bytes(tail)
 
 
 def parsed(data: bytes) -> tuple[dict, bytes]:
@@ -70,6 +100,7 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "both.c").write_text(SOURCE, encoding="utf-8")
     (folder / "brief.c").write_text(SHORT, encoding="utf-8")
     (folder / "halves.c").write_text(HALVES, encoding="utf-8")
+    (folder / "two.c").write_text(TWO, encoding="utf-8")
     files = {
         "x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=2), "all.npz": npz(
             {"x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=3), "readme.txt": b"no array"}),
@@ -84,6 +115,10 @@ with tempfile.TemporaryDirectory() as place:
         "packed.npz": npz({"x.npy": ARRAY}, zipfile.ZIP_DEFLATED), "cut.npz": npz({"x.npy": ARRAY})[:50],
         "lost.npz": b"none".join(npz({"x.npy": ARRAY, "y.npy": ARRAY}).rsplit(b"PK\3\4", 1)),
         "odd.npz": npz({"x.npy": b"text"}), "x.safetensors": b"", "wide.npy": npy("'<f4'", (65, 3), bytes(780)),
+        "far.npz": placed(npz({"x.npy": ARRAY}), 1 << 62, 200),
+        "farther.npz": placed(npz({"x.npy": ARRAY}), 1 << 63, 200),
+        "long.npz": placed(npz({"x.npy": npy("'<f4'", (64, 3), X)}), 0, 1 << 40),
+        "a.npy": npy("'<f4'", (2,), struct.pack("<2f", 0.25, 0.5)),
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -134,9 +169,9 @@ with tempfile.TemporaryDirectory() as place:
         ok(result.returncode == 0 and "both at n=2: " in result.stdout, f"{command} {' '.join(words)}") or \
             note(result.stdout + result.stderr)
 
-    (folder / "a.npy").write_bytes(npy("'<f4'", (2,), bytes(8)))
-    (folder / "b.npy").write_bytes(npy("'<f4'", (9,), bytes(36)))
-    pair = ("--input", "a=a.npy", "--input", "b=b.npy")
+    (folder / "halves-a.npy").write_bytes(npy("'<f4'", (2,), bytes(8)))
+    (folder / "halves-b.npy").write_bytes(npy("'<f4'", (9,), bytes(36)))
+    pair = ("--input", "a=halves-a.npy", "--input", "b=halves-b.npy")
     result = tool(*pair, model="halves.c")
     ok(result.returncode == 2 and "the shapes of the inputs do not tell the dim m\n  hint: name it: --dims m=SIZE" in
        result.stderr, "a dim of which a shape leaves two sizes is not guessed") or note(result.stdout + result.stderr)
@@ -145,6 +180,18 @@ with tempfile.TemporaryDirectory() as place:
     result = tool(*two, "--output", "y=o.npy", "--output", "less=./o.npy")
     ok(result.returncode == 2 and "o.npy is to be written twice" in result.stderr and not (folder / "o.npy").exists(),
        "two outputs of one file") or note(result.stderr)
+    models.safetensors(folder / "mapped.safetensors", {"x": ((2,), [1, 2]), "others": ((64,), [3] * 64)})
+    result = tool("--function", "first", "--inputs", "mapped.safetensors", "--map", "z=x", "--input", "x=a.npy",
+                  model="two.c")
+    ok(result.stdout.startswith("y: f32[2]  100.25 to 200.5, "), "a name that two files have") or \
+        note(result.stdout + result.stderr)
+    result = tool("--function", "second", "--input", "x=a.npy", "-o", "y.npz", "--state-out", "s.npz",
+                  model="two.c")
+    ok(result.returncode == 1 and result.stderr.startswith("s.npz: error: h is bf16, which NumPy"),
+       "a state of bf16 names its own file") or note(result.stderr)
+    result = tool("--function", "first", "--seed", "1", "--state-out", "s.npz", model="two.c")
+    ok(result.returncode == 1 and "h is bf16, which NumPy" in result.stderr, "so does one of another function") or \
+        note(result.stderr)
 
     dtypes = "tensors have float32, float64, float16, int8, int16, int32, int64, uint8, uint16, uint32, uint64, bool"
     for words, code, text in (
@@ -170,6 +217,10 @@ with tempfile.TemporaryDirectory() as place:
             (("--inputs", "cut.npz"), 1, "cut.npz: error: not a .npz file: "),
             (("--inputs", "lost.npz"), 1, "lost.npz: y: error: not a .npz file: no array begins where its directory "
              "has one\n"),
+            (("--inputs", "far.npz"), 1, "far.npz: x: error: not a .npz file: no array begins where"),
+            (("--inputs", "farther.npz"), 1, "farther.npz: x: error: not a .npz file: no array begins where"),
+            (("--inputs", "long.npz"), 1, "long.npz: x: error: truncated: f32[64, 3] has 768 bytes, "),
+            (("--input", f"x={'a' * 300}"), 1, "error: cannot be read: File name too long\n"),
             (("--inputs", "odd.npz"), 1, "odd.npz: x: error: not a .npy file\n"),
             (("--inputs", "x.npy"), 1, "x.npy: error: one array, where tensors by name are read\n"
              "  hint: np.savez(FILE, NAME=x) writes an array with its name, and `run` takes it as it is: "

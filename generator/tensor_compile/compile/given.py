@@ -31,13 +31,14 @@ class Case:
 @dataclass(frozen=True, slots=True)
 class Given:
     """The tensors of a file under the model's names. names: the model's name -> the file's, where they differ. apart:
-    the files of tensors that have one of their own, by the model's name. copied: the file is none that programs read,
-    so its tensors have to be copied to one."""
+    the files of tensors that have one of their own, by the model's name; alone: what these have. copied: the file is
+    none that programs read, so its tensors have to be copied to one."""
 
     shown: str
     tensors: Mapping[str, Tensor]
     names: Mapping[str, str]
     apart: Mapping[str, str] = field(default_factory=dict)
+    alone: Mapping[str, Tensor] = field(default_factory=dict)
     copied: bool = False
 
     @staticmethod
@@ -55,20 +56,18 @@ class Given:
 
     def beside(self, apart: Mapping[str, str]) -> "Given":
         """With tensors of files of their own, .npy, by the model's name."""
-        more = {name: numpy_files.read_array(Path(file), file) for name, file in apart.items()}
-        return replace(self, tensors={**self.tensors, **more}, apart=apart)
+        alone = {name: numpy_files.read_array(Path(file), file) for name, file in apart.items()}
+        return replace(self, apart=apart, alone=alone)
 
     def place(self, name: str) -> str:
         """The file that has the tensor."""
         return self.apart.get(name, self.shown)
 
     def find(self, name: str) -> Tensor | None:
-        return self.tensors.get(self._name(name))
+        return self.alone[name] if name in self.alone else self.tensors.get(self._name(name))
 
     def _name(self, name: str) -> str:
         """Of several files one may have the model's own name."""
-        if name in self.apart:
-            return name
         other = self.names.get(name, name)
         return name if other not in self.tensors and name in self.tensors else other
 
@@ -92,11 +91,11 @@ class Given:
         """The file itself, or one at `path` in which the wanted tensors have the model's names."""
         if not (self.names or self.apart or self.copied):
             return Path(self.shown)
-        kept = {name: found for name in wanted if (found := self.find(name)) is not None}
-        others = {name: t for name, t in self.tensors.items() if name not in self.names.values() and name not in kept}
-        alone = [(Path(file), {name: self.tensors[name]}) for name, file in self.apart.items()]
-        here = {name: t for name, t in {**kept, **others}.items() if name not in self.apart}
-        tensor_files.write(path, *([(Path(self.shown), here)] if here else []), *alone)
+        kept = {name: found for name in wanted if name not in self.alone and (found := self.find(name)) is not None}
+        others = {name: t for name, t in self.tensors.items()
+                  if name not in {*self.names.values(), *kept, *self.alone}}
+        here = [(Path(self.shown), {**kept, **others})] if kept or others else []
+        tensor_files.write(path, *here, *((Path(file), {name: self.alone[name]}) for name, file in self.apart.items()))
         return path
 
 

@@ -39,28 +39,31 @@ def read_archive(path: Path, shown: str) -> dict[str, Tensor]:
     """The arrays of a .npz, by name."""
     found = {}
     with opened(path, shown) as f:
+        size = os.fstat(f.fileno()).st_size
         try:
             members = zipfile.ZipFile(f).infolist()
-        except (zipfile.BadZipFile, NotImplementedError, ValueError) as error:
+        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
             raise UserError(f"not a .npz file: {error}", shown) from None
         for member in members:
             if member.filename.endswith(".npy"):
                 name = member.filename.removesuffix(".npy")
-                found[name] = _member(f, member, f"{shown}: {name}")
+                found[name] = _member(f, member, size, f"{shown}: {name}")
     return found
 
 
-def _member(f: BinaryIO, member: zipfile.ZipInfo, shown: str) -> Tensor:
-    """An array as it lies in the archive."""
+def _member(f: BinaryIO, member: zipfile.ZipInfo, size: int, shown: str) -> Tensor:
+    """An array as it lies in the archive, a file of `size` bytes."""
     if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
         raise UserError("the array is compressed or encrypted", shown, "np.savez writes arrays as they are")
-    f.seek(member.header_offset)
-    head = f.read(LOCAL)
+    head = b""
+    if 0 <= member.header_offset < size:
+        f.seek(member.header_offset)
+        head = f.read(LOCAL)
     if len(head) < LOCAL or not head.startswith(MEMBER):
         raise UserError("not a .npz file: no array begins where its directory has one", shown)
     name, extra = struct.unpack_from("<2H", head, LOCAL - 4)
     f.seek(name + extra, os.SEEK_CUR)
-    return _array(f, f.tell() + member.file_size, shown)
+    return _array(f, min(f.tell() + member.file_size, size), shown)
 
 
 def _array(f: BinaryIO, end: int, shown: str) -> Tensor:

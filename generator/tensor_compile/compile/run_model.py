@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import field
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from ..errors import closest, OptionError, UserError
 from ..loops.program_ir import FunctionPlan
+from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from . import assemble, check_model, files, given, model_program, numpy_files, processor, tensor_files
 from .assemble import Made
@@ -55,7 +56,7 @@ def run(options: Options, request: Request) -> int:
         model_program.warn_fewer(options, request.threads, target)
         made = assemble.run(processor.best_only(options, target), progress)
         function = function_of(made, options.shown, request)
-        _require_outputs(function, request, options.shown)
+        _require_outputs(function, made.compiled.plan.states, request, options.shown)
         folder = Path(scratch)
         data = model_program.data_tool(made, cache)
         inputs, sizes = inputs_of(function, request, made, folder, data)
@@ -87,17 +88,18 @@ def _write(path: str, source: Path, folder: Path) -> None:
         files.write(Path(path), files.blocks(source))
 
 
-def _require_outputs(function: FunctionPlan, request: Request, shown: str) -> None:
-    """Raises where an output that is to be written is none, or of a dtype that its file cannot have."""
+def _require_outputs(function: FunctionPlan, states: Sequence[Buffer], request: Request, shown: str) -> None:
+    """Raises where an output that is to be written is none, or it or a state of a dtype that its file cannot have.
+    states: of all functions, which one file holds."""
     outputs = {b.name: b.dtype for b in function.outputs}
     for name, file in request.arrays_out.items():
         if name not in outputs:
             raise OptionError(f"--output {name}={file}: {function.name} has no output {name!r}", shown,
                               closest(name, outputs) + f"its outputs: {', '.join(outputs)}")
         numpy_files.require_writable(name, outputs[name], file)
-    for b in (*(function.outputs if request.out.endswith(ARCHIVE) else ()),
-              *(function.states if request.state_out.endswith(ARCHIVE) else ())):
-        numpy_files.require_writable(b.name, b.dtype, request.out or request.state_out)
+    for file, buffers in ((request.out, function.outputs), (request.state_out, states)):
+        for b in buffers if file.endswith(ARCHIVE) else ():
+            numpy_files.require_writable(b.name, b.dtype, file)
 
 
 def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:

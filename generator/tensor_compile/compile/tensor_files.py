@@ -33,9 +33,9 @@ class Tensor:
 
 def opened(path: Path, shown: str) -> BinaryIO:
     """A file of the user's, to be read."""
-    if not path.is_file():
-        raise UserError("not a regular file" if path.exists() else "no such file", shown)
     try:
+        if not path.is_file():
+            raise UserError("not a regular file" if path.exists() else "no such file", shown)
         return path.open("rb")
     except OSError as error:
         raise UserError(f"cannot be read: {error.strerror}", shown) from None
