@@ -4,7 +4,7 @@ candidates.py compares results.
 """
 from __future__ import annotations
 
-from cases import Size, dim, matmul
+from cases import Size, dim, matmul, sums
 from tap import done, equal, ok
 from tensor_compile.emit.contraction.access import Access
 from tensor_compile.emit.contraction.schedule_tiles import Tiles, tiles
@@ -42,6 +42,8 @@ equal(columns(plan(far(2)), 0), 48, "rows of which no tile is full read panels o
 equal(len(plan(far(2)).rests[2].widths), 1, "of which there is one width")
 equal([columns(plan(near(sym(m))), full) for full in (0, 21)], [48, 48], "a dynamic number of rows, near panels")
 equal([columns(plan(far(sym(m))), full) for full in (0, 21)], [48, 16], "a dynamic number of rows, far panels")
+equal([columns(plan(kernel), 21) for kernel in (matmul(128, 768, 90), sums(128, 768, 50, 2))], [16, 16],
+      "from 256 KiB on panels are far, those of two sums together")
 ok("w.full > 0 ? 0 : rest == 1" in emit_contraction(far(sym(m)), [SCHEDULE], "f").text,
    "the kernel asks whether there are full tiles")
 ok("w.wide = rest == 2 ? 48 : 0" in emit_contraction(near(128), [SCHEDULE], "f").text,

@@ -18,7 +18,7 @@ from ...symbolic import Sym, product
 from ...symbolic.typical import typical as size
 
 MOST = 4          # rows
-FEW = 2           # of which all is not near
+FEW = 2           # where the data of a block of rows do not all stay in the first cache
 NEAR = 1 << 15    # bytes of a first cache
 
 
@@ -43,7 +43,7 @@ def _read_again(kernel: LoopNestKernel) -> bool:
 
 
 def _has_functions(phase: Phase) -> bool:
-    """The values of reductions do."""
+    """A reduction of the phase adds or compares functions, such as exp."""
     return any(isinstance(x, Apply) and is_function(x.op) for x in walk(*(r.value for r in phase.reduces)))
 
 
