@@ -49,8 +49,8 @@ def run(args: argparse.Namespace) -> int:
     written = [os.path.abspath(file) for file in (args.outputs, args.state_out, *(f for _, f in args.output)) if file]
     for file in written:
         if written.count(file) > 1:
-            raise UsageError(f"{os.path.relpath(file)} is to be written twice: every --output, --outputs and --state-out "
-                             "has a file of its own")
+            raise UsageError(f"{os.path.relpath(file)} is to be written twice: every --output, --outputs and "
+                             "--state-out has a file of its own")
     request = replace(arguments.one_call(args, "run"), out=args.outputs, state=args.state, state_out=args.state_out,
                       arrays_out=arguments.arrays("--output", args.output), seed=args.seed)
     return run_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "run"), request)

@@ -95,26 +95,26 @@ def tiles(access: Access, schedule: Schedule) -> Tiles:
             return Band(height, columns, _halves(columns, unit))
         return Band(height, columns, _widths(access.columns, columns, unit, schedule.compact))
 
-    def lower(height: int) -> Band:
+    def narrow(height: int) -> Band:
         return band(-(-height // high) * high, schedule.nr)
 
-    def wider(height: int) -> Band:
+    def wide(height: int) -> Band:
         """As wide as keeps the multipliers busy."""
-        low, alone = lower(height), schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
+        group, alone = narrow(height), schedule.blocked or schedule.packed_b or stands_alone(access, schedule)
         if isa.lanes == 1 or schedule.compact or alone:
-            return low
-        wide = _tail_columns(access, isa, low.height, schedule)
-        return band(low.height, wide) if wide > schedule.nr else low
+            return group
+        columns = _tail_columns(access, isa, group.height, schedule)
+        return band(group.height, columns) if columns > schedule.nr else group
 
     def either(height: int) -> Band:
         """With the widths of both."""
-        wide, low = wider(height), lower(height)
-        return wide if near else replace(wide, widths=tuple(sorted({*wide.widths, *low.widths}, reverse=True)))
+        one, other = wide(height), narrow(height)
+        return one if near else replace(one, widths=tuple(sorted({*one.widths, *other.widths}, reverse=True)))
 
     if rows.is_const:
         full, rest = divmod(rows.value, mr)
         height = mr if schedule.compact and rest > 1 else rest
-        rests = {rest: (lower if full and not near else wider)(height)} if rest else {}
+        rests = {rest: (narrow if full and not near else wide)(height)} if rest else {}
     else:
         full, heights = 1, sorted({1, mr} if schedule.compact or high > 1 else {1, 2, (mr + 1) // 2, mr})
         rests = {r: either(next(h for h in heights if h >= r)) for r in range(1, mr)}

@@ -19,7 +19,7 @@ from ...symbolic.typical import typical as size
 
 MOST = 4          # rows
 FEW = 2           # where the data of a block of rows do not all stay in the first cache
-NEAR = 1 << 15    # bytes of a first cache
+FIRST_CACHE = 1 << 15    # bytes of a first cache
 
 
 def rows_together(kernel: LoopNestKernel, most: int) -> int:
@@ -28,7 +28,7 @@ def rows_together(kernel: LoopNestKernel, most: int) -> int:
     if rows <= FEW or not _read_again(kernel) or any(_has_functions(phase) for phase in kernel.phases):
         return rows
     own, shared = _touched(kernel)
-    return rows if rows * own + shared <= NEAR else FEW
+    return rows if rows * own + shared <= FIRST_CACHE else FEW
 
 
 def _read_again(kernel: LoopNestKernel) -> bool:
