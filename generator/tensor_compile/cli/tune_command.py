@@ -180,8 +180,8 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
         if args.budget is not None:
             left = args.budget - (time.monotonic() - begun)
             if left < LEFT and number:
-                _line(options, f"no time was left for it: the next run begins with it, and --budget "
-                               f"{FEWEST * len(builds):.0f}s has some for all")
+                later = "" if args.diff else "the next run begins with it, and "
+                _line(options, f"no time was left for it: {later}--budget {FEWEST * len(builds):.0f}s has some for all")
                 continue
             share = left / (len(builds) - number)
             clock = tune_model.Clock(share, most=min(left, FEWEST) if share < FEWEST else 0)
