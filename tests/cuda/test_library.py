@@ -234,7 +234,7 @@ with tempfile.TemporaryDirectory() as place:
     equal(tune_whole.prove(asked, change, {}, Progress(), None).unproved, [], "kernels of sizes that vary")
     tune_whole._Search.run = run
     locks.write(lock, entries | {wide: replace(entries[wide], candidate=NAME)})
-    ok(told.getvalue().startswith(f"{model}: Fake GPU, of 2 processors"), "what was measured on is told")
+    ok(told.getvalue().startswith(f"{asked.shown}: Fake GPU, of 2 processors"), "what was measured on is told")
     entries = locks.read(lock)
     equal((len(result.timed), result.wrong), (3, []), "tune measures what the library can compute")
     equal([entry.candidate for entry in entries.values()], [NAME] * 3, "and names the algorithm that was fastest")

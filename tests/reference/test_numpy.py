@@ -178,7 +178,8 @@ with tempfile.TemporaryDirectory() as place:
     equal([tool(*pair, "--dims", f"m={m}", model="halves.c").returncode for m in (3, 4, 5, 6)], [1, 0, 0, 1],
           "but may be named")
     result = tool(*two, "--output", "y=o.npy", "--output", "less=./o.npy")
-    ok(result.returncode == 2 and "o.npy is to be written twice" in result.stderr and not (folder / "o.npy").exists(),
+    ok(result.returncode == 2 and "o.npy is to be written twice: every --output, --outputs and "
+       "--state-out has a file of its own" in result.stderr and not (folder / "o.npy").exists(),
        "two outputs of one file") or note(result.stderr)
     models.safetensors(folder / "mapped.safetensors", {"x": ((2,), [1, 2]), "others": ((64,), [3] * 64)})
     result = tool("--function", "first", "--inputs", "mapped.safetensors", "--map", "z=x", "--input", "x=a.npy",
