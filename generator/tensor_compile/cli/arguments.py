@@ -226,11 +226,12 @@ def renaming(text: str) -> tuple[str, str]:
     return name, other
 
 
-def mapping(renamings: Sequence[tuple[str, str]]) -> dict[str, str]:
+def by_name(option: str, given: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """What an option that may be given several times says of each name."""
     found: dict[str, str] = {}
-    for name, other in renamings:
+    for name, other in given:
         if name in found:
-            raise UsageError(f"--map names {name} more than once")
+            raise UsageError(f"{option} names {name} more than once")
         found[name] = other
     return found
 
@@ -241,14 +242,6 @@ def array(text: str) -> tuple[str, str]:
     if not (name and equals and file):
         raise argparse.ArgumentTypeError(f"not NAME=FILE.npy: {text!r}")
     return name, file
-
-
-def arrays(option: str, given: Sequence[tuple[str, str]]) -> dict[str, str]:
-    found = dict(given)
-    for name, _ in given:
-        if [n for n, _ in given].count(name) > 1:
-            raise UsageError(f"{option} names {name} more than once")
-    return found
 
 
 def add_inputs(group: argparse._ArgumentGroup, default: str) -> None:
@@ -283,8 +276,8 @@ def one_call(args: argparse.Namespace, command: str) -> Request:
     if len(args.dims) > 1:
         raise UsageError(f"{command} goes with one --dims")
     return Request(args.function, args.inputs, args.dims[0] if args.dims else {}, "", threads=args.threads,
-                   wrapper=args.exe_wrapper, externs=tuple(args.extern_source), names=mapping(args.map),
-                   arrays=arrays("--input", args.input))
+                   wrapper=args.exe_wrapper, externs=tuple(args.extern_source), names=by_name("--map", args.map),
+                   arrays=by_name("--input", args.input))
 
 
 def add_outputs(parser: argparse.ArgumentParser) -> None:

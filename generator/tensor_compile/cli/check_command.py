@@ -69,7 +69,7 @@ def run(args: argparse.Namespace) -> int:
     request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
                                   args.threads,
                             args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
-                            tuple(args.extern_source), arguments.mapping(args.map))
+                            tuple(args.extern_source), arguments.by_name("--map", args.map))
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)
 
 
@@ -79,7 +79,7 @@ def _beside_float(args: argparse.Namespace) -> int:
     if args.expect or args.tap or args.save or not args.inputs:
         raise UsageError("--float goes with --inputs, and without --expect, --tap and --save")
     request = quantize_model.Request(tuple(args.inputs), "", function=args.function, threads=args.threads,
-                                     dims=args.dims[0] if args.dims else {}, names=arguments.mapping(args.map),
+                                     dims=args.dims[0] if args.dims else {}, names=arguments.by_name("--map", args.map),
                                      interpret=args.interpret)
     options = arguments.options(args, Path(arguments.default_cache(args)) / "check")
     return quantize_model.check(options, request, args.float, args.least)

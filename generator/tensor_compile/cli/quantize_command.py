@@ -94,6 +94,6 @@ def run(args: argparse.Namespace) -> int:
         PERCENTILE if args.percentile is None else args.percentile, not args.per_tensor,
         args.rescale == "floats", args.activations, tuple(args.float),
         args.function, args.force, os.path.abspath(args.report) if args.report else "", args.dims,
-        arguments.mapping(args.map), args.samples, args.threads, not args.no_compare,
+        arguments.by_name("--map", args.map), args.samples, args.threads, not args.no_compare,
         args.interpret)
     return quantize_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "quantize"), request)

@@ -52,5 +52,5 @@ def run(args: argparse.Namespace) -> int:
             raise UsageError(f"{os.path.relpath(file)} is to be written twice: every --output, --outputs and "
                              "--state-out has a file of its own")
     request = replace(arguments.one_call(args, "run"), out=args.outputs, state=args.state, state_out=args.state_out,
-                      arrays_out=arguments.arrays("--output", args.output), seed=args.seed)
+                      arrays_out=arguments.by_name("--output", args.output), seed=args.seed)
     return run_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "run"), request)
