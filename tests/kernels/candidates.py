@@ -101,6 +101,8 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("columns of two variables, across panels", heads(7, 3, 11, 4, panel), [{}]),
         ("two sums a point", sums(sm, 70, 19, 2, panel), [{m: 1}, {m: 7}, {m: 70}]),
         ("three sums a point, in place", sums(sm, sn, sk, 3, 0), [{m: 5, n: 33, k: 70}, {m: 13, n: 16, k: 3}]),
+        ("four sums a point of one row", sums(1, 100, 37, 4, panel), [{}]),
+        ("two sums a point of one row, in place", sums(1, 96, sk, 2, 0), [{k: 70}, {k: 1}]),
         ("convolution of one row, padded", convolution(1, 8, 2, 2, 40, (3, 3), 2, 1, panel=panel), [{}]),
         ("convolution 3x3 padded", convolution(2, 8, 9, 7, 40, (3, 3), pad=1, panel=panel), [{}]),
         ("convolution 3x3 of one channel",

@@ -20,7 +20,7 @@ from . import image_lines, padding, schedule_blocks, term_by_term
 from .access import Access
 from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, Candidate, candidates, micro_pointers, registers_needed, \
     step_cycles, tile_step_cycles
-from .in_registers import NAMED_TURN, named, own_columns, stands_alone, turn_terms
+from .in_registers import NAMED_TURN, named, own_columns, stands_alone, together, turn_terms
 from .product_forms import form
 from .schedule_tiles import Band, by_panels, tiles
 
@@ -400,17 +400,26 @@ class _Model:
         return time
 
     def tile_time(self, height: int, width: int) -> float:
-        registers = height * max(1, width // self.isa.lanes)
+        whole = self.schedule.epilogue == "registers" and (height, width) == (self.schedule.mr, self.schedule.nr)
+        if whole and together(self.access, self.schedule):
+            return self.sums_time(height, width, self.access.sums, whole)
+        return self.access.sums * self.sums_time(height, width, 1, whole)
+
+    def sums_time(self, height: int, width: int, sums: int, whole: bool) -> float:
+        """So many sums of a tile's points, which are taken together. whole: by a tile of the kernel's own."""
+        columns = width * sums
+        registers = height * max(1, columns // self.isa.lanes)
         depth = schedule_blocks.tile_depth(self.access, self.schedule) if self.form.tiles else 1
         steps = -(-self.k // depth)
-        step = tile_step_cycles(height, width, depth) if self.form.tiles else \
-            self.form.pace * step_cycles(self.isa, height, width) + self.conflicts(height) + EDGE * height * self.edges
-        stream = self.form.b_bytes * self.k * width / self.pace(width) + self.a_row_bytes * height / self.row_pace
-        schedule = self.schedule
-        whole = schedule.epilogue == "registers" and (height, width) == (schedule.mr, schedule.nr)
+        if self.form.tiles:
+            step = tile_step_cycles(height, columns, depth)
+        else:
+            step = self.form.pace * step_cycles(self.isa, height, columns)
+            step += self.conflicts(height) + EDGE * height * self.edges
+        stream = self.form.b_bytes * self.k * columns / self.pace(width) + self.a_row_bytes * height / self.row_pace
         if whole and self.counts_little and self.pace(width) == self.paces[0]:
             step -= LOOP - NAMED_LOOP
-        time = _beside(steps * step, stream) * (self.part if height == schedule.mr else 1.0) + 20 + 3 * registers
+        time = _beside(steps * step, stream) * (self.part if height == self.schedule.mr else 1.0) + 20 + 3 * registers
         blocks = -(-self.k // self.block)
         if whole:
             time += (blocks - 1) * (20 + 2 * registers)
@@ -418,7 +427,7 @@ class _Model:
             time += 30 + 2 * height + 2 * registers * blocks + registers
             if self.access.bounds and not self.schedule.packed_a:
                 time += (self.access.taps or 1) * height
-        return self.access.sums * time
+        return time
 
     def conflicts(self, height: int) -> float:
         """Cycles a term that rows wait because too many of them lie in one set of the first cache."""

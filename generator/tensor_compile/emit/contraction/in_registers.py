@@ -81,6 +81,15 @@ def streamed(access: Access, schedule: Schedule) -> bool:
         and access.rows.value == schedule.mr
 
 
+def together(access: Access, schedule: Schedule) -> bool:
+    """All sums of a point are in registers at the same time, those of a row's columns: one sum of few columns has too
+    few registers to add to, one after the other. What is fetched for later tiles is of one second operand at a time."""
+    isa = instruction_set(schedule.isa)
+    plain = not (schedule.prefetch or schedule.in_parts or access.bounds or named(schedule))
+    return access.sums > 1 and schedule.epilogue == "registers" and schedule.mr == 1 and plain \
+        and registers_needed(isa, 1, schedule.nr * access.sums) <= isa.registers
+
+
 def stands_alone(access: Access, schedule: Schedule) -> bool:
     """Every tile is the kernel's own: those at the edges, too."""
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
@@ -123,7 +132,9 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     if each:
         taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
-    regs, stored = columns // lanes, own_columns(access, schedule)
+    stored, at_once = own_columns(access, schedule), access.sums if together(access, schedule) else 1
+    of_sum = columns // lanes    # registers of a row
+    regs = of_sum * at_once
     per_piece = max(1, min(16, columns) // lanes)
     half = regs - 1 if half_register(access, schedule) else regs
     prefix = ["tch" if v == half else "tct" for v in range(regs)]
@@ -131,35 +142,38 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def text(e: Expr, extra: Mapping[Sym, str] | None = None) -> str:
         return c_index(e, {**names, **(extra or {})})
 
-    def held(at: int) -> str:
-        """Every accumulator of a point, from where the sums of a tile wait for each other."""
+    def joined(r: int, column: int, s: int = 0) -> str:
+        """The accumulators of sum s of 16 columns."""
+        first = s * of_sum + column // lanes
+        return f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
+
+    def held(r: int, column: int) -> str:
+        """Every accumulator of a point: from the registers, or from where the sums of a tile wait for each other."""
+        at = r * columns + column
+        if at_once > 1:
+            return ", ".join(joined(r, column, s) if vector else f"c{r}_{s * of_sum + column}" for s in range(at_once))
         return ", ".join(f"tcv_load_f32(held[{s}] + {at})" if vector else f"held[{s}][{at}]"
                          for s in range(access.sums))
 
     def finish_unmasked(r: int) -> list[str]:
-        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
-                  for first in range(0, regs, per_piece)]
-        return [f"{own}finish_unmasked(q, sizes, &here, {r}, j + {16 * i}, tct_join({parts}));"
-                for i, parts in enumerate(joined)] if unmasked else []
+        return [f"{own}finish_unmasked(q, sizes, &here, {r}, j + {16 * i}, {joined(r, 16 * i)});"
+                for i in range(of_sum // per_piece)] if unmasked else []
 
     def column_by_column() -> list[_Columns]:
-        def value(r: int, i: int, first: int) -> str:
-            sums = ", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
+        def value(r: int, i: int) -> str:
             return f"tcv_store_f32(y + {16 * (i * run_rows + r)}, " \
-                f"{own}across_value(p, d, t, {r}, j + {16 * i}, tct_join({sums})));"
-        return [_Columns(16 * i, [value(r, i, first) for r in range(rows)])
-                for i, first in enumerate(range(0, regs, per_piece))] if across else []
+                f"{own}across_value(p, d, t, {r}, j + {16 * i}, {joined(r, 16 * i)}));"
+        return [_Columns(16 * i, [value(r, i) for r in range(rows)])
+                for i in range(of_sum // per_piece)] if across else []
 
     def finish(r: int) -> list[str]:
         if not vector:
-            return [f"{own}finish(p, d, t, {r}, j + {v}, {held(r * columns + v) if access.sums > 1 else f'c{r}_{v}'});"
-                    for v in range(regs)]
-        joined = [", ".join(f"c{r}_{v}" for v in range(first, first + per_piece))
-                  for first in range(0, regs, per_piece)]
+            return [f"{own}finish(p, d, t, {r}, j + {v}, {held(r, v) if access.sums > 1 else f'c{r}_{v}'});"
+                    for v in range(of_sum)]
         lines = []
-        for i, parts in enumerate(joined):
-            parts = f"tch_whole_f32({parts})" if i == half else parts
-            sums, left = held(r * columns + 16 * i) if access.sums > 1 else f"tct_join({parts})", stored - 16 * i
+        for i in range(of_sum // per_piece):
+            one = f"tct_join(tch_whole_f32(c{r}_{i}))" if i == half else joined(r, 16 * i)
+            sums, left = held(r, 16 * i) if access.sums > 1 else one, stored - 16 * i
             lines.append(f"{own}finish(p, d, t, {r}, j + {16 * i}, {sums});" if left >= 16 else
                          f"{own}finish_partial(p, d, t, {r}, j + {16 * i}, {sums}, {left});")
         return lines
@@ -172,6 +186,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     def exists(r: int) -> str:
         return " | ".join(f"(t->bound[{r}][{e}] + term{e})" for e in range(len(access.bounds)))
 
+    b_of = ["b_k", *(f"b_k{s}" for s in range(1, at_once))]
     by_name, parts = named(schedule), schedule.in_parts
     hold_b = regs <= rows
     assert not (by_name and hold_b), "a tile that names its registers holds a column of a"
@@ -188,10 +203,12 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         several = (several or by_name) and unrolls and not schedule.prefetch and length > 0 and length % TURN == 0
         turn = QUAD if quads else 1 if not several else NAMED_TURN if by_name and length % NAMED_TURN == 0 else TURN
         one_pointer = even is not None and not (walks or each)
+        of_panels = of_sum // per_piece
         places = [(v // per_piece, v % per_piece * lanes) for v in range(regs)]
         terms = []
         for u in range(turn):
-            listed = [Reg(v, f"b_k + ({text(access.b_piece * panel + at + inner.b * u)})",
+            listed = [Reg(v, f"{b_of[panel // of_panels]} + "
+                          f"({text(access.b_piece * (panel % of_panels) + at + inner.b * u)})",
                           f"p{panel} + ({text(inner.b * u + at)})", prefix[v]) for v, (panel, at) in enumerate(places)]
             a = "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})"
             at = [{"r": r, "at": f"x0 + ({a} + {r * (even or 0)})" if one_pointer else f"x{r} + {a}"}
@@ -199,8 +216,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
             terms.append(_Term(listed, a, at, u, pairs(listed, rows, isa)))
         return expand_file("contraction/terms.c.in", {
             "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
-            "several": turn > 1, "turn_step": text(inner.b * turn), "terms_list": terms, "quads": quads,
-            "b_c": kind.b_c,
+            "several": turn > 1, "turn_steps": ", ".join(f"{b} += {text(inner.b * turn)}" for b in b_of),
+            "terms_list": terms, "quads": quads, "b_c": kind.b_c,
             "panels": [{"p": p, "at": terms[0].regs[p * per_piece].b} for p in range(regs // per_piece)],
             "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
             "b_step": text(inner.b), "names": kind.names, "hold_b": hold_b, "named": by_name,
@@ -217,7 +234,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
 
     return name, expand_file("contraction/tile.c.in", {
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
-        "many": access.sums > 1, "sums": access.sums,
+        "many": access.sums > at_once, "together": at_once > 1, "sums": access.sums,
+        "other_sums": [{"s": s, "b_k": b} for s, b in enumerate(b_of) if s],
         "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
         "b_c": kind.b_c, "names": kind.names, "parts": parts, "turns": text(taps[0].extent) if parts else "",
         "part_parameters": PART_PARAMETERS if parts else "", "named": by_name,
