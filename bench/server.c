@@ -173,7 +173,7 @@ int main(int argc, char **argv)
 #ifdef BENCH_TURNS
     if (threads > TURNS_MOST)
         return 2;
-    context.team = (tc_team){turns_run, allocate((size_t)threads * TURNS_STACK), threads};
+    context.team = (tc_team){turns_run, allocate((size_t)threads * TURNS_STACK), threads, NULL};
     context.yield = turns_yield;
 #else
     if (threads > 1)

@@ -13,15 +13,6 @@ enum { SPINS = 256 };
 /* A thread's part of a shared step is cut into at most as many pieces as there are threads, from 8 to 16: the more threads, the
  * likelier one of them is slow. */
 enum { FEWEST_PIECES = 8, MOST_PIECES = 16 };
-
-static void pause_cpu(void)
-{
-#if defined(__x86_64__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__)
-    __asm__ volatile("yield");
-#endif
-}
 #endif
 
 void tc_wait(tc_frame *frame, tc_arrival *arrival)
@@ -31,7 +22,7 @@ void tc_wait(tc_frame *frame, tc_arrival *arrival)
         if (count >= SPINS && frame->context->yield)
             frame->context->yield(frame->context->yield_user);
         else
-            pause_cpu();
+            tc_pause();
     }
 #else
     (void)frame, (void)arrival;

@@ -35,7 +35,7 @@ void tc_context_use_openmp(tc_context *context, tc_index threads)
 {
     if (!context)
         return;
-    context->team = (tc_team){run, NULL, threads < 1 ? omp_get_max_threads() : threads};
+    context->team = (tc_team){run, NULL, threads < 1 ? omp_get_max_threads() : threads, NULL};
     context->yield = yield;
     context->yield_user = NULL;
 }

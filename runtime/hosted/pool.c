@@ -10,6 +10,7 @@
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE /* pthread_setaffinity_np */
 #endif
+#include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
 
 #include "forks.h"
@@ -21,23 +22,33 @@
 #include <string.h>
 #include <time.h>
 
-/* A thread that waits yields so often before it sleeps: some hundred microseconds on an idle machine, the pause between
+/* A thread of a pool that waits looks SPINS times for news, for some microseconds: what follows soon begins at once, where a
+ * yield takes half a microsecond. Where the pool may have more threads than processors it does not: another thread may need
+ * the processor. Then it yields so often before it sleeps: some hundred microseconds on an idle machine, the pause between
  * the calls of a busy program. */
-enum { YIELDS = 1000 };
+enum { SPINS = 256, YIELDS = 1000 };
 
 /* A call waits for workers that sleep for up to a fourth of the time that all threads took in the last such call. So it
  * takes at most about a fourth longer than on one thread. */
 enum { WORTH = 4 };
 
+/* Short calls, of which a team that has to wait for a thread for milliseconds loses more than it gains, take workers that run
+ * at this moment. All in nanoseconds. FRESH: since a waiting worker looked for news last, which it says every SAYS looks: else
+ * something else has its processor. OFTEN: between two calls that are so near that sleepers are woken for the next ones.
+ * LATE: a call that took longer waited for a thread. Behind it calls run on one thread for a while, SHORTEST at first, twice as
+ * long each time that the team was not on time for as long as that, LONGEST at most. */
+enum { SAYS = 8, FRESH = 4000, OFTEN = 50000, LATE = 100000, SHORTEST = 1000000, LONGEST = 256 * SHORTEST };
+
 /* What starts a round is one word: the round's number times NUMBER, plus RANKED where workers have tickets, plus the
  * size of its team, which is less than SIZES. */
 enum { SIZES = 1 << 13, RANKED = SIZES, NUMBER = 2 * SIZES };
 
-enum { LINE = 64 };
+enum { LINE = 128 }; /* of the cache, or two of 64 bytes, which some processors fetch together */
 
 typedef enum { AWAKE, ASLEEP, CALLED /* to wake up, and not yet awake */ } state;
 
 typedef struct worker {
+    _Alignas(LINE) int64_t looked; /* the time when it did last: it waits */
     pthread_t thread;
     struct tc_pool *pool;
     tc_index number; /* 1.. */
@@ -49,17 +60,25 @@ typedef struct worker {
  * (`sleepers`, `joining`), then looks once more whether it has to. A thread that has news writes them first (`round`,
  * `running`), then looks for sleepers. All four are sequentially consistent, so one of the two sees the other. */
 struct tc_pool {
+    /* Workers read this line in every round, so nobody writes it. */
     tc_index threads;
+    int spins;       /* SPINS or 0 */
     unsigned made;   /* tc_forks then: in a child of that process its workers do not exist, and its locks may be held */
     worker *workers; /* threads - 1 of them */
     tc_places *places; /* NULL: threads stay where the system puts them */
-    pthread_mutex_t busy;
-    pthread_mutex_t lock; /* for sleeping alone */
-    pthread_cond_t wake;  /* some are CALLED */
+    /* The caller's. */
+    _Alignas(LINE) pthread_mutex_t busy;
+    int64_t asked;  /* the time of the last short call */
+    int64_t begun;  /* the same, until that call has ended */
+    int64_t alone;  /* the time until which short calls run on one thread */
+    int64_t lasted; /* how long they did the last time */
+    int64_t spent;  /* nanoseconds of all threads in the last call that found sleepers; 0: there was none */
+    /* For sleeping alone. */
+    _Alignas(LINE) pthread_mutex_t lock;
+    pthread_cond_t wake; /* some are CALLED */
     pthread_cond_t finished;
     unsigned sleepers; /* workers that are not AWAKE */
     int gathering;     /* a round is about to begin: no worker falls asleep */
-    int64_t spent;     /* nanoseconds of all threads in the last call that found sleepers; 0: there was none */
     /* What starts a round is one line of the cache, which each worker fetches once. The rest of it is written before
      * `round`, when nobody reads it: a worker reads it only for a round that it is in. */
     _Alignas(LINE) uint64_t round;
@@ -70,6 +89,25 @@ struct tc_pool {
     _Alignas(LINE) tc_index running; /* workers of this round that have not finished */
     int joining;                     /* the caller sleeps until the last has finished */
 };
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Between two looks of a thread that waits; `look`: how many it has had. Returns 0 where it is to sleep. */
+static int wait_between(const tc_pool *pool, int look)
+{
+    if (look < pool->spins)
+        tc_pause();
+    else if (look < pool->spins + YIELDS)
+        sched_yield();
+    else
+        return 0;
+    return 1;
+}
 
 /* Until the worker is called. Where a round behind `seen` has begun, or is about to, it does not sleep. */
 static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
@@ -92,12 +130,14 @@ static void sleep_behind(tc_pool *pool, worker *self, uint64_t seen)
 static uint64_t wait_for_round(tc_pool *pool, worker *self, uint64_t seen)
 {
     for (;;) {
-        for (int i = 0; i < YIELDS; ++i) {
+        int look = 0;
+        do {
+            if (look % SAYS == 0 || look >= pool->spins)
+                __atomic_store_n(&self->looked, now(), __ATOMIC_RELAXED);
             const uint64_t round = __atomic_load_n(&pool->round, __ATOMIC_ACQUIRE);
             if (round != seen)
                 return round;
-            sched_yield();
-        }
+        } while (wait_between(pool, look++));
         sleep_behind(pool, self, seen);
     }
 }
@@ -135,13 +175,6 @@ static void *work(void *argument)
     }
 }
 
-static int64_t now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-}
-
 /* Calls the workers below `size` that sleep. They are told without the lock, which they need to wake up. */
 static void call_sleepers(tc_pool *pool, tc_index size)
 {
@@ -164,6 +197,17 @@ static int some_called(const tc_pool *pool, tc_index size)
         if (__atomic_load_n(&pool->workers[i].state, __ATOMIC_RELAXED) == CALLED)
             return 1;
     return 0;
+}
+
+/* The threads below `size` up to the first worker that is not awake. */
+static tc_index all_awake(const tc_pool *pool, tc_index size)
+{
+    if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == 0)
+        return size;
+    tc_index found = 1;
+    while (found < size && __atomic_load_n(&pool->workers[found - 1].state, __ATOMIC_RELAXED) == AWAKE)
+        ++found;
+    return found;
 }
 
 static uint64_t next_round(const tc_pool *pool)
@@ -206,17 +250,52 @@ static void start_all(tc_pool *pool, tc_index size)
 
 static void join_round(tc_pool *pool)
 {
-    for (int i = 0; i < YIELDS; ++i) {
+    int look = 0;
+    do {
         if (__atomic_load_n(&pool->running, __ATOMIC_ACQUIRE) == 0)
             return;
-        sched_yield();
-    }
+    } while (wait_between(pool, look++));
     pthread_mutex_lock(&pool->lock);
     __atomic_store_n(&pool->joining, 1, __ATOMIC_SEQ_CST);
     while (__atomic_load_n(&pool->running, __ATOMIC_SEQ_CST))
         pthread_cond_wait(&pool->finished, &pool->lock);
     __atomic_store_n(&pool->joining, 0, __ATOMIC_RELAXED);
     pthread_mutex_unlock(&pool->lock);
+}
+
+/* Of a short call: the caller and the first workers that wait at this moment. */
+static tc_index awake(void *user, tc_index threads)
+{
+    tc_pool *pool = user;
+    const tc_index size = threads < pool->threads ? threads : pool->threads;
+    if (size < 2 || pool->spins == 0 || tc_forks() != pool->made)
+        return 1;
+    const int64_t time = now(), before = __atomic_exchange_n(&pool->asked, time, __ATOMIC_RELAXED);
+    if (time < __atomic_load_n(&pool->alone, __ATOMIC_RELAXED))
+        return 1;
+    const tc_index found = all_awake(pool, size);
+    if (found < size && time - before < OFTEN)
+        call_sleepers(pool, size);
+    tc_index team = 1;
+    while (team < found && time - __atomic_load_n(&pool->workers[team - 1].looked, __ATOMIC_RELAXED) < FRESH)
+        ++team;
+    __atomic_store_n(&pool->begun, time, __ATOMIC_RELAXED);
+    return team;
+}
+
+/* A call has ended. Contexts that share the pool may take each other's calls for the short one: that costs some time. */
+static void note_late(tc_pool *pool)
+{
+    const int64_t begun = __atomic_load_n(&pool->begun, __ATOMIC_RELAXED);
+    if (begun == 0)
+        return;
+    const int64_t time = now();
+    if (time - begun > LATE) {
+        const int again = time - pool->alone < pool->lasted;
+        pool->lasted = !again ? SHORTEST : pool->lasted < LONGEST ? 2 * pool->lasted : LONGEST;
+        __atomic_store_n(&pool->alone, time + pool->lasted, __ATOMIC_RELAXED);
+    }
+    __atomic_store_n(&pool->begun, 0, __ATOMIC_RELAXED);
 }
 
 static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
@@ -230,10 +309,11 @@ static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
     pool->job = job;
     pool->argument = argument;
     tc_places_settle(pool->places, 0);
-    if (__atomic_load_n(&pool->sleepers, __ATOMIC_RELAXED) == 0) {
+    if (all_awake(pool, size) == size) {
         start_all(pool, size);
         job(argument, 0, size);
         join_round(pool);
+        note_late(pool);
     } else {
         const tc_index team = start_awake(pool, size);
         const int64_t begun = now();
@@ -291,13 +371,15 @@ tc_pool *tc_pool_create_with(const tc_pool_options *options)
     memset(pool, 0, sizeof *pool);
     pool->threads = threads;
     pool->made = tc_forks();
-    pool->workers = calloc((size_t)threads, sizeof *pool->workers);
+    pool->workers = aligned_alloc(LINE, (size_t)threads * sizeof *pool->workers);
     if (!pool->workers) {
         free(pool);
         return NULL;
     }
+    memset(pool->workers, 0, (size_t)threads * sizeof *pool->workers);
     if (!options->processors) /* else it is said where threads run */
         pool->places = tc_places_create(threads);
+    pool->spins = options->processors || pool->places ? SPINS : 0;
     pthread_mutex_init(&pool->busy, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
@@ -345,7 +427,7 @@ void tc_context_use_pool(tc_context *context, tc_pool *pool)
 {
     if (!context)
         return;
-    context->team = pool ? (tc_team){run, pool, pool->threads} : (tc_team){NULL, NULL, 1};
+    context->team = pool ? (tc_team){run, pool, pool->threads, awake} : (tc_team){NULL, NULL, 1, NULL};
     context->yield = pool ? yield : NULL;
     context->yield_user = NULL;
 }

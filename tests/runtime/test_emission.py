@@ -8,14 +8,19 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
+import make_model
 import tap
 from tensor_compile.compile.tune_variants import WORK_PER_THREAD
 from tensor_compile.emit.interface import MAX_RANK
 from tensor_compile.emit.steps import PIECE_WORK
 from tensor_compile.emit.weights import ABI
+from tensor_compile.emit.work import program_barriers
 from tensor_compile.loops.contraction_schedule import LARGE_TEAM
+from tensor_compile.loops.program_ir import Loop
+from tensor_compile.symbolic import Sym
 from tensor_compile.target import ARCHITECTURES
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
@@ -69,6 +74,20 @@ def constants(work: Path) -> None:
         (work / "constant.c").write_text('#include "tensor_compile/driver.h"\n#include "tensor_compile/fetching.h"\n'
                                          f'_Static_assert({name} == {value}, "");\n', encoding="utf-8")
         passes(["gcc", "-std=c11", f"-I{INCLUDE}", "-fsyntax-only", "constant.c"], work, f"{name} is {value}")
+
+
+def barriers() -> None:
+    """How many barriers a variant says that its threads meet at: those of the steps, of a few iterations of a loop."""
+    plan = make_model.model("fake")
+    program = plan.functions[0].variants[-1].program
+    equal = tap.equal
+    equal(program_barriers(program), 2, "one behind the checks, one where a step reads what others wrote")
+    *_, last = program.steps
+    inner = [replace(last, barrier=True), last]
+    for iterations, want in ((3, 3 * 2), (100, 4 * 2)):
+        loop = Loop("loop", Sym("i", 0, iterations - 1), inner, iteration_barrier=True)
+        equal(program_barriers(replace(program, steps=[*program.steps, loop])), 2 + want,
+              f"{iterations} iterations, each behind a barrier, with one in it")
 
 
 def freestanding(work: Path) -> None:
@@ -178,6 +197,7 @@ def main() -> None:
         own_scratch(work)
         headers_alone(work)
         constants(work)
+        barriers()
         freestanding(work)
         run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)
         small(work)

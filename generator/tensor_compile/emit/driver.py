@@ -21,7 +21,7 @@ from .interface import Entry, Interface, interface
 from .memory import Memory, buffer_bytes, memory
 from .steps import StepsWriter
 from .weights import layout_digest, weights_symbol
-from .work import program_work
+from .work import program_barriers, program_work
 
 
 class Source(Protocol):
@@ -294,12 +294,11 @@ class FunctionDriver:
         return lines
 
     def work(self, name: str, variant: Variant) -> str:
-        """What the core judges a team by; exactly that of the threads that were chosen."""
+        """What the core judges a team by."""
         total = program_work(variant.program)
         text = integer(total, {s: f"(uint64_t)d[{self.position[s.name]}]" for s in total.symbols()})
         # a wrapped product only misjudges the team
         text = str(min(total.value, (1 << 62) - 1)) if total.is_const else text
-        text = f"{variant.threads} * TC_WORK_PER_THREAD" if variant.threads else text
         return (f"static uint64_t {name}_work(const tc_index *d)\n{{\n    (void)d;\n"
                 f"    return (uint64_t)({text});\n}}\n")
 
@@ -307,7 +306,9 @@ class FunctionDriver:
         lines = [f"static const tc_variant {self.own}_variants[] = {{"]
         for i, variant in enumerate(self.entry.plan.built):
             name = f"{self.own}_v{i}"
-            lines.append(f"    {{{string(variant.name)}, {name}_steps, {name}_arena, {name}_work, {name}_run}},")
+            barriers = program_barriers(variant.program)
+            lines.append(f"    {{{string(variant.name)}, {name}_steps, {variant.threads}, {barriers}, {name}_arena, "
+                         f"{name}_work, {name}_run}},")
         return "\n".join([*lines, "};", ""])
 
     # -- entries ------------------------------------------------------------------------------------------------

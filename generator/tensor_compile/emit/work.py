@@ -11,10 +11,11 @@ from ..graph.dtypes import DTYPES
 from ..loops.column_pairs import multiplied
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
     LoopNestKernel, PreparedKernel, RowSort
-from ..loops.program_ir import Branch, Element, Program, Step, Tiles
+from ..loops.program_ir import Branch, Element, Loop, Program, Step, Tiles
 from ..loops.scalar_ir import Apply, Reduction, Scalar
 from ..loops.scalars import extent, walk
 from ..symbolic import Expr, Sym, ONE, ZERO, wrap
+from .memory import closes_checks
 
 
 SORTING = 20   # operations a point that is sorted
@@ -37,11 +38,33 @@ def _work(items: list[Element], usual: Mapping[Sym, int] | None = None) -> Expr:
         elif isinstance(item, Tiles):
             total = total + tiles_work(item)
         else:
-            iterations = MOST_ITERATIONS
-            if item.iteration is not None and extent(item.iteration).is_const:
-                iterations = min(iterations, extent(item.iteration).value)
-            total = total + (_work(item.test) + _work(item.body)) * iterations
+            total = total + (_work(item.test) + _work(item.body)) * iterations(item)
     return total
+
+
+def program_barriers(program: Program) -> int:
+    """How many a thread meets the others at in what program_work counts. None stands before all steps."""
+    before = [item for item in program.steps[:1] if not isinstance(item, Loop) and item.barrier]
+    return _barriers(program.steps) - len(before)
+
+
+def _barriers(items: list[Element]) -> int:
+    total = 0
+    for i, item in enumerate(items):
+        if isinstance(item, Loop):
+            each = int(item.iteration_barrier) + int(item.barrier) + _barriers(item.test) + _barriers(item.body)
+            total += int(closes_checks(items, i)) + iterations(item) * each
+        else:
+            total += int(closes_checks(items, i) or item.barrier)
+        if isinstance(item, Branch):
+            total += _barriers(item.then) + _barriers(item.other)
+    return total + int(closes_checks(items, len(items)))
+
+
+def iterations(loop: Loop) -> int:
+    """Of a loop, that are counted."""
+    count = extent(loop.iteration) if loop.iteration is not None else None
+    return min(MOST_ITERATIONS, count.value) if count is not None and count.is_const else MOST_ITERATIONS
 
 
 def tiles_work(tiles: Tiles) -> Expr:

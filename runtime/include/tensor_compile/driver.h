@@ -179,9 +179,16 @@ struct tc_model {
  * microseconds, several times what starting and joining it and its barriers cost (one to some ten microseconds). */
 #define TC_WORK_PER_THREAD ((uint64_t)1 << 18)
 
+/* The same of threads that are awake: starting and joining them is a matter of a tenth of a microsecond or some, and so is each
+ * barrier. */
+#define TC_WORK_PER_AWAKE_THREAD ((uint64_t)1 << 16)
+#define TC_WORK_PER_BARRIER ((uint64_t)1 << 14)
+
 struct tc_variant {
     const char *name;
     const char *const *steps; /* kernel names in order */
+    tc_index threads;         /* of the team, where a tuning lock says it; 0: by the work */
+    unsigned barriers;        /* that a thread meets the others at while it does that work */
     /* Bytes of arena for a team; where its slots and scratch lie goes to `offsets`, which may be NULL. */
     uint64_t (*arena)(const tc_index *dims, uint64_t threads, uint64_t *offsets);
     uint64_t (*work)(const tc_index *dims); /* estimated scalar operations */
@@ -359,6 +366,16 @@ static inline tc_index tc_window_begin(tc_window *w, unsigned char *rows, tc_ind
     w->first = first;
     w->high = high > begin ? high : begin;
     return begin;
+}
+
+/* Between two looks at what another thread writes. */
+static inline void tc_pause(void)
+{
+#if defined(__x86_64__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
 }
 
 /* A barrier of all threads of the call. What each wrote before is seen by all after.

@@ -118,6 +118,9 @@ typedef struct tc_team {
     void (*run)(void *user, tc_index threads, tc_team_job *job, void *argument); /* NULL: the calling thread alone */
     void *user;
     tc_index threads; /* the largest team to ask for; below 1 counts as 1 */
+    /* How many of `threads` threads, the calling one among them, would begin at once if they were started now: those that
+     * are awake. Any thread may ask. Calls of some microseconds are shared by these. NULL: such calls run on one thread. */
+    tc_index (*awake)(void *user, tc_index threads);
 } tc_team;
 
 /* -- logs and profiles --------------------------------------------------------------------------------------------- */
