@@ -10,6 +10,7 @@ from typing import Sequence, Union
 from tensor_compile.importer.tflite.flatbuffer import KINDS
 from tensor_compile.importer.tflite.schema import IDENTIFIER, OPERATIONS, OPTIONS, TYPES
 
+RESOURCE = 13    # the type of a tensor that names a variable
 NUMBERS = {dtype: number for number, dtype in TYPES.items()}
 LETTERS = {"f32": "f", "i32": "i", "i64": "q", "i8": "b", "u8": "B", "i16": "h", "bool": "?"}
 
@@ -88,7 +89,7 @@ def flatbuffer(root: Table) -> bytes:
 
 @dataclass(slots=True)
 class Tensor:
-    """data: elements of a constant. scales, zeros: of quantized ones."""
+    """data: elements of a constant. scales, zeros: of quantized ones. open: axes whose size may differ."""
 
     name: str
     dtype: str
@@ -97,6 +98,7 @@ class Tensor:
     scales: Sequence[float] = ()
     zeros: Sequence[int] = ()
     axis: int = 0
+    open: Sequence[int] = ()
 
 
 @dataclass(slots=True)
@@ -123,7 +125,8 @@ OPTION_NUMBERS = {
     "RESIZE_NEAREST_NEIGHBOR": 74, "LEAKY_RELU": 75, "MIRROR_PAD": 77, "SPLIT_V": 79, "QUANTIZE": 89,
     "BATCH_MATMUL": 101,
     "DEPTH_TO_SPACE": 94, "SPACE_TO_DEPTH": 19, "L2_NORMALIZATION": 12, "EXPAND_DIMS": 52, "TILE": 51, "GELU": 116,
-    "MAXIMUM": 39, "MINIMUM": 39, "DEQUANTIZE": 38, "HARD_SWISH": 91, "ARG_MIN": 57, "ABS": 78}
+    "MAXIMUM": 39, "MINIMUM": 39, "DEQUANTIZE": 38, "HARD_SWISH": 91, "ARG_MIN": 57, "ABS": 78,
+    "SHAPE": 55, "REDUCE_PROD": 27, "CALL_ONCE": 103, "VAR_HANDLE": 111, "READ_VARIABLE": 112, "ASSIGN_VARIABLE": 113}
 
 
 def _options(name: str, given: dict[str, object]) -> Table:
@@ -132,6 +135,8 @@ def _options(name: str, given: dict[str, object]) -> Table:
         value = given.get(key)
         if kind.startswith("*"):
             found.append(Vector(kind[1:], value) if value is not None else None)  # type: ignore[arg-type]
+        elif kind == "text":
+            found.append(text(str(value)) if value is not None else None)
         else:
             found.append((kind, value) if value is not None and value != default else None)  # type: ignore[arg-type]
     assert set(given) <= set(OPTIONS.get(name, {})), name
@@ -139,10 +144,21 @@ def _options(name: str, given: dict[str, object]) -> Table:
 
 
 def model(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
-          description: str = "", buffers: Sequence[Vector] = ()) -> bytes:
-    places = {t.name: i for i, t in enumerate(tensors)} | {"": -1}
-    codes = list(dict.fromkeys((o.name, o.version, o.custom) for o in operators))
+          description: str = "", others: Sequence[tuple[Sequence[Tensor], Sequence[Operator]]] = ()) -> bytes:
+    """others: graphs that operators run, which take and give nothing."""
+    graphs = [(tensors, operators, inputs, outputs), *[(t, o, [], []) for t, o in others]]
+    codes = list(dict.fromkeys((o.name, o.version, o.custom) for _, found, _, _ in graphs for o in found))
     kept: list[Table] = [Table([])]
+    made = [_graph(*graph, codes, kept) for graph in graphs]
+    opcodes = [Table([("i8", min(OPERATIONS.index(name), 127)), text(custom) if custom else None, ("i32", version),
+                      ("i32", OPERATIONS.index(name))]) for name, version, custom in codes]
+    return flatbuffer(Table([("u32", 3), Vector("", opcodes), Vector("", made), text(description),
+                             Vector("", kept)]))
+
+
+def _graph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
+           codes: list[tuple[str, int, str]], kept: list[Table]) -> Table:
+    places = {t.name: i for i, t in enumerate(tensors)} | {"": -1}
     made = []
     for t in tensors:
         number = 0
@@ -152,7 +168,9 @@ def model(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
             number = len(kept) - 1
         q = Table([None, None, Vector("f32", t.scales), Vector("i64", t.zeros or [0] * len(t.scales)), None, None,
                    ("i32", t.axis)]) if t.scales else None
-        made.append(Table([Vector("i32", t.shape), ("i8", NUMBERS[t.dtype]), ("u32", number), text(t.name), q]))
+        dtype = NUMBERS.get(t.dtype, RESOURCE)
+        open_ = Vector("i32", [-1 if a in t.open else s for a, s in enumerate(t.shape)]) if t.open else None
+        made.append(Table([Vector("i32", t.shape), ("i8", dtype), ("u32", number), text(t.name), q, None, None, open_]))
     table = []
     for o in operators:
         kind = OPTION_NUMBERS.get(o.name)
@@ -160,10 +178,5 @@ def model(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequ
                             Vector("i32", [places[i] for i in o.inputs]),
                             Vector("i32", [places[i] for i in o.outputs]), ("u8", kind) if kind else None,
                             _options(o.name, o.options) if kind else None]))
-    graph = Table([Vector("", made), Vector("i32", [places[i] for i in inputs]),
-                   Vector("i32", [places[i] for i in outputs]),
-                   Vector("", table), text("main")])
-    opcodes = [Table([("i8", min(OPERATIONS.index(name), 127)), text(custom) if custom else None, ("i32", version),
-                      ("i32", OPERATIONS.index(name))]) for name, version, custom in codes]
-    return flatbuffer(Table([("u32", 3), Vector("", opcodes), Vector("", [graph]), text(description),
-                             Vector("", kept)]))
+    return Table([Vector("", made), Vector("i32", [places[i] for i in inputs]),
+                  Vector("i32", [places[i] for i in outputs]), Vector("", table), text("main")])

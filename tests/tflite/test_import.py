@@ -64,6 +64,59 @@ signed = Table([("u32", 3), Vector("", [Table([("i8", 19), None, ("i32", 1), ("i
 contains(text(flatbuffer(signed)), 'tc_input(g, "a", TC_F32, 1, 3)', "a size that may differ is what the file says")
 contains(text(flatbuffer(signed), a_0=Range(1, 8)), 'tc_dynamic(g, "a_0", 1, 8)', "or the dim that is asked for")
 
+# -- sizes that the model computes of its own
+SIZES = [Tensor("sizes", "i32", [2]), Tensor("at", "i32", [1], [0]), Tensor("to", "i32", [1], [1]),
+         Tensor("step", "i32", [1], [1]), Tensor("batch", "i32", []), Tensor("six", "i32", [], [6]),
+         Tensor("whole", "i32", [2])]
+flat = model([Tensor("x", F, [1, 2, 3], open=[0]), Tensor("y", F, [1, 6]), *SIZES, Tensor("r", "i32", [3])],
+             [Operator("SHAPE", ["x"], ["r"]),
+              Operator("STRIDED_SLICE", ["r", "at", "to", "step"], ["batch"], {"shrink_axis_mask": 1}),
+              Operator("PACK", ["batch", "six"], ["whole"], {"count": 2}),
+              Operator("RESHAPE", ["x", "whole"], ["y"])], ["x"], ["y"])
+contains(text(flat), "tc_reshape(x, 1, 6)", "a shape that the model computes is one that is known")
+contains(text(flat, x_0=Range(1, 8)), "tc_reshape(x, x_0, 6)", "and follows a dim")
+opened = model([Tensor("x", F, [1, 2, 3], open=[0]), Tensor("y", F, [1, 6]), Tensor("s", "i32", [2], [-1, 6])],
+               [Operator("RESHAPE", ["x", "s"], ["y"])], ["x"], ["y"])
+contains(text(opened, x_0=Range(1, 8)), "tc_reshape(x, x_0, 6)", "a size that is left open may be a dim")
+product = model([Tensor("x", F, [1, 2, 3], open=[0]), Tensor("y", F, [6]), Tensor("r", "i32", [3]),
+                 Tensor("all", "i32", [1]), Tensor("axes", "i32", [1], [0])],
+                [Operator("SHAPE", ["x"], ["r"]), Operator("REDUCE_PROD", ["r", "axes"], ["all"], {"keep_dims": True}),
+                 Operator("RESHAPE", ["x", "all"], ["y"])], ["x"], ["y"])
+contains(text(product, x_0=Range(1, 8)), "tc_reshape(x, tc_dim_mul(x_0, 6))", "products of sizes")
+
+# -- variables
+VARIABLE = {"shared_name": "stream/last"}
+SHAPE = [1, 2]
+HANDLE = Operator("VAR_HANDLE", [], ["v"], VARIABLE)
+
+
+def first_value(first: Sequence[float]) -> tuple[Sequence[Tensor], Sequence[Operator]]:
+    return ([Tensor("v", "resource", []), Tensor("c", F, SHAPE, first)],
+            [HANDLE, Operator("ASSIGN_VARIABLE", ["v", "c"], [])])
+
+
+def streaming(first: Sequence[float] | None) -> bytes:
+    once = [first_value(first)] if first else []
+    return model([Tensor("x", F, SHAPE), Tensor("v", "resource", []), Tensor("last", F, SHAPE), Tensor("y", F, SHAPE)],
+                 [*[Operator("CALL_ONCE", [], [], {"graph": 1})] * len(once), HANDLE,
+                  Operator("READ_VARIABLE", ["v"], ["last"]), Operator("ADD", ["x", "last"], ["y"]),
+                  Operator("ASSIGN_VARIABLE", ["v", "y"], [])], ["x"], ["y"], others=once)
+
+
+for first in (None, [0.0, 0.0]):
+    written = text(streaming(first))
+    contains(written, 'last = tc_state(g, "stream.last", TC_F32, 1, 2)', "a variable is a state")
+    ok("started" not in written, "one that begins as zeros needs no flag")
+contains(written, "tc_assign(last, add)", "that keeps what is assigned")
+contains(text(streaming([1.0, 2.0])), "= tc_where(started, last, tc_weight(g, \"c\"))", "and begins as the file says")
+TENSORS = [Tensor("x", F, SHAPE), Tensor("v", "resource", []), Tensor("w", F, SHAPE), Tensor("y", F, SHAPE)]
+READ = [HANDLE, Operator("READ_VARIABLE", ["v"], ["w"]), Operator("ADD", ["x", "w"], ["y"])]
+constant = model(TENSORS, [Operator("CALL_ONCE", [], [], {"graph": 1}), *READ], ["x"], ["y"],
+                 others=[first_value([1, 2])])
+ok("tc_state" not in text(constant), "a variable that nothing assigns later is a constant")
+contains(error(model(TENSORS, READ, ["x"], ["y"])), "the variable 'stream/last' has no value: nothing assigns one",
+         "weights that were not frozen")
+
 # -- errors
 # ----------------------------------------------------------------------------------------------------------------------
 contains(error(b"TFL3"), "is it whole, and a TensorFlow Lite model?", "too short")

@@ -135,6 +135,11 @@ class Value:
         return tuple(out)
 
 
+def is_zero(value: Value) -> bool:
+    """Whether all bytes of a constant are 0."""
+    return value.data is not None and not any(any(block) for block in value.data.blocks())
+
+
 def decode(content: bytes, dtype: str, count: int) -> tuple[Element, ...] | None:
     """The elements of little-endian bytes."""
     size, letter = DTYPES[dtype]

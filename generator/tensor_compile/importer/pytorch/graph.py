@@ -13,7 +13,7 @@ from ..dims import DEFAULT_HIGH, Dims, Range
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Origin, Program, Statement
 from ..source import Names, identifier
-from ..values import Value
+from ..values import Value, is_zero
 from . import expressions, registry
 from .archive import Archive, Json, Stored, items, listed, member, number, parts_of, text
 from .live import IN_PLACE, first_operand, names_in, needed, target_of
@@ -213,7 +213,7 @@ class Importer:
         self.statements.append(Statement(f'tc_state(g, "{full}", TC_{kind.dtype.upper()}{sizes})', handle, keep=True))
         started = None
         value = handle
-        if initial is not None and not _is_zero(initial):
+        if initial is not None and not is_zero(initial):
             # States are zero at first: until the first call has stored it, the value is the archive's.
             started = self.program.value("bool", (), hint="started")
             self.statements.append(Statement(f'tc_state(g, "{full}.started", TC_BOOL)', started, keep=True))
@@ -483,10 +483,6 @@ def _number(content: object) -> float:
         return float(content)  # type: ignore[arg-type]
     except (TypeError, ValueError):
         raise Malformed(f"no number: {str(content)[:80]}") from None
-
-
-def _is_zero(value: Value) -> bool:
-    return value.data is not None and not any(any(block) for block in value.data.blocks())
 
 
 def _variant(of: object) -> tuple[str, Any]:

@@ -6,6 +6,7 @@
     model.py        the file as tensors and operators
     graph.py        operators in order through the table of operations
     registry.py     the table, and what a function of it works with
+    sizes.py        what a model computes of its own sizes, before a call
     ops_*.py        one short function an operation
     reader.py       a file to model.c and weights
 

@@ -14,10 +14,11 @@ from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
 from ..source import Names, identifier
 from ..values import DTYPES, Value
-from . import registry
+from . import registry, sizes
 from .model import Graph, Operator, Tensor
 from .registry import Node
 from .schema import OPTIONS, OTHERS, TYPES
+from .variables import Variable, store
 
 MOST = 1 << 40   # bytes of a tensor
 
@@ -52,11 +53,14 @@ def channels_last(rank: int) -> list[int]:
 class Importer:
     """One model's import."""
 
-    def __init__(self, graph: Graph, graphs: int, program: Program):
-        self.graph, self.graphs, self.program = graph, graphs, program
+    def __init__(self, graphs: list[Graph], program: Program):
+        self.graph, self.graphs, self.program = graphs[0], graphs, program
         self.dims: Dims = program.dims
         self.statements: list[Statement] = program.statements
         self.problems: list[Problem] = []
+        self.resources: dict[int, Variable] = {}   # by the tensor that names the variable
+        self._variables: dict[str, Variable] = {}
+        self._states = Names()
         self._held: dict[int, Held] = {}
         self._layers: dict[int, str] = {}    # names of operators' layers, by the operator's identity
 
@@ -69,6 +73,8 @@ class Importer:
             self._input(i, names)
         for operator in _needed(self.graph):
             self._operator(operator)
+        for variable in self._variables.values():
+            self.statements += store(variable)
         if not self.graph.outputs:
             raise Malformed("it has no outputs")
         for i in self.graph.outputs:
@@ -119,16 +125,29 @@ class Importer:
                     raise Unsupported("a variable, whose value stays from call to call",
                                       "export the model without its state")
                 raise Malformed(f"nothing before it gives the tensor {t.name!r}")
-            self._held[i] = Held(self._constant(t))
+            self._held[i] = Held(self.constant(t))
         return self._held[i]
 
-    def _constant(self, t: Tensor) -> Value:
+    def constant(self, t: Tensor) -> Value:
         dtype = self.dtype(t)
         size = DTYPES[dtype][0] * math.prod(t.shape)
         data = t.data if t.data is not None else memoryview(b"")
         if size > MOST or len(data) != size:
             raise Malformed(f"the tensor {t.name!r} has {len(data)} bytes, its shape needs {size}")
         return self.program.add(Value(dtype, tuple(wrap(s) for s in t.shape), data=Mapped(data), hint=_short(t.name)))
+
+    def variable(self, name: str) -> Variable:
+        """The variable of a name."""
+        return self._variables.setdefault(name, Variable(name))
+
+    def assigns(self, name: str) -> bool:
+        """Whether the graph assigns to the variable."""
+        handles = {o.outputs[0] for o in self.graph.operators
+                   if o.name == "VAR_HANDLE" and o.outputs and Node(self, o).text("shared_name") == name}
+        return any(o.name == "ASSIGN_VARIABLE" and o.inputs and o.inputs[0] in handles for o in self.graph.operators)
+
+    def state_name(self, name: str) -> str:
+        return self._states.take(_dotted(name) or "state")
 
     def last(self, held: Held) -> Value:
         """The value in the order of its axes."""
@@ -181,7 +200,8 @@ class Importer:
                 self._failed(operator)
                 return
             self._name_weights(operator)
-            entry[1](node)
+            if not sizes.fold(node):
+                entry[1](node)
             unread = operator.options.unread() if operator.options is not None else []
             if unread:
                 raise Unsupported(f"the option{'s' * (len(unread) > 1)} "
@@ -268,11 +288,11 @@ def _dotted(name: str) -> str:
 
 
 def _needed(graph: Graph) -> list[Operator]:
-    """The operators whose results are read, by way of others."""
+    """The operators whose results are read, by way of others, and those that assign to variables."""
     live = set(graph.outputs)
     kept = []
     for operator in reversed(graph.operators):
-        if any(i in live for i in operator.outputs):
+        if any(i in live for i in operator.outputs) or operator.name in ("ASSIGN_VARIABLE", "CALL_ONCE"):
             live.update(operator.inputs)
             kept.append(operator)
     kept.reverse()

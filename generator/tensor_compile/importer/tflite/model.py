@@ -57,8 +57,7 @@ class Graph:
 
 @dataclass(slots=True)
 class Model:
-    graph: Graph
-    graphs: int
+    graphs: list[Graph]   # the first one is the model, operators run others
     description: str
 
 
@@ -72,9 +71,9 @@ def read(data: memoryview) -> Model:
     graphs = list(root.tables(2))
     if not graphs:
         raise Malformed("it has no graph")
-    graph = _graph(graphs[0], codes, buffers)
-    graph.names = _signature(root, len(graph.tensors))
-    return Model(graph, len(graphs), root.text(3))
+    found = [_graph(t, codes, buffers) for t in graphs]
+    found[0].names = _signature(root, len(found[0].tensors))
+    return Model(found, root.text(3))
 
 
 def _code(t: Table) -> tuple[int, str, int]:

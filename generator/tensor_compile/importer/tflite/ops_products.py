@@ -2,7 +2,7 @@
 """Products of matrices."""
 from __future__ import annotations
 
-from ...symbolic import product, wrap
+from ...symbolic import exact_div, product, wrap
 from ..problems import Malformed
 from ..values import FLOATS
 from .ops_windows import real_weight, weight_scale
@@ -28,9 +28,10 @@ def fully_connected(n: Node) -> None:
         rows = x
     else:
         total = product(x.shape)
-        if not depth or not total.is_const or total.value % depth:
+        count = exact_div(total, depth) if depth else None
+        if count is None:
             n.refuse("rows whose number depends on the dims of the model")
-        shape = (wrap(total.value // depth), w.shape[0])
+        shape = (count, w.shape[0])
         rows = n.let(f"tc_reshape({x}, {n.dim_list((shape[0], wrap(depth)))})", x.dtype, (shape[0], wrap(depth)))
     if n.is_integer:
         if x.dtype not in ("i8", "i16") or w.dtype != "i8":

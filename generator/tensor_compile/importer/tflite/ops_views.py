@@ -2,7 +2,7 @@
 """Elements in another order or shape, parts and their sides."""
 from __future__ import annotations
 
-from ...symbolic import Expr, equal, product, wrap
+from ...symbolic import equal, exact_div, never_equal, product, wrap
 from ..problems import Malformed
 from ..program import Statement
 from ..values import Value, number
@@ -20,22 +20,22 @@ def reshape(n: Node) -> None:
     x, first = either(n)
     if first and any(not equal(s, 1) for s in x.shape[2:]):
         x = n.input(0)   # the elements are in another order
-    given = n.integers(1, "the shape") if n.has(1) else n.option_list("new_shape")
+    given = n.sizes(1, "the shape") if n.has(1) else tuple(wrap(s) for s in n.option_list("new_shape"))
     n.ignore("new_shape")
-    if sum(s < 0 for s in given) > 1 or any(s < -1 for s in given):
+    opened = [equal(s, -1) for s in given]
+    if sum(opened) > 1 or any(s.is_const and s.value < -1 for s in given):
         raise Malformed(f"the shape {list(given)}")
     n.same_scale()
-    total, known = product(x.shape), 1
-    for s in given:
-        known *= s if s >= 0 else 1
-    rest: Expr | None = None
-    if -1 in given:
-        if not known or not total.is_const or total.value % known:
+    total, known = product(x.shape), product(s for s, o in zip(given, opened) if not o)
+    rest = wrap(1)
+    if any(opened):
+        found = None if equal(known, 0) else exact_div(total, known)
+        if found is None:
             n.refuse("a shape that depends on the dims of the model")
-        rest = wrap(total.value // known)
-    elif not equal(total, known):
+        rest = found
+    elif never_equal(total, known):
         raise Malformed(f"{total} elements to the shape {list(given)}")
-    shape = tuple(rest if s == -1 and rest is not None else wrap(s) for s in given)
+    shape = tuple(rest if o else s for s, o in zip(given, opened))
     if [*shape] == [*x.shape]:
         n.given[0] = n.importer.hold(last=x)
     elif not shape:
@@ -175,6 +175,8 @@ def slice_(n: Node) -> None:
     n.same_scale()
     text, shape = f"{x}", list(x.shape)
     for axis, (at, count) in enumerate(zip(begin, size)):
+        if at == 0 and count == -1:
+            continue
         whole = n.constant_sizes(x.shape[axis:axis + 1])[0]
         count = whole - at if count < 0 else count
         if at < 0 or at + count > whole or count < 0:
@@ -200,10 +202,12 @@ def strided_slice(n: Node) -> None:
     n.same_scale()
     text, shape, gone = f"{x}", list(x.shape), []
     for axis, step in enumerate(stride):
-        size = n.constant_sizes(x.shape[axis:axis + 1])[0]
         if step < 1:
             n.refuse(f"a step of {step}")
         one = masks["shrink_axis"] >> axis & 1
+        if step == 1 and not masks["shrink_axis"] >> axis & 1 and masks["begin"] >> axis & masks["end"] >> axis & 1:
+            continue
+        size = n.constant_sizes(x.shape[axis:axis + 1])[0]
         low = 0 if masks["begin"] >> axis & 1 else begin[axis] + size * (begin[axis] < 0)
         high = size if masks["end"] >> axis & 1 else end[axis] + size * (end[axis] < 0)
         low = min(max(low, 0), size)
@@ -268,14 +272,15 @@ def gather(n: Node) -> None:
 
 @op("TILE", "BROADCAST_TO", versions=3)
 def repeat(n: Node) -> None:
-    x, sizes = n.input(0), n.integers(1, "the sizes")
-    if len(sizes) < x.rank or n.name == "TILE" and len(sizes) != x.rank or any(s < 1 for s in sizes):
+    x, sizes = n.input(0), n.sizes(1, "the sizes")
+    if len(sizes) < x.rank or n.name == "TILE" and len(sizes) != x.rank or \
+            any(s.is_const and s.value < 1 for s in sizes):
         raise Malformed(f"{len(sizes)} sizes of {x.rank} axes")
-    words = ", ".join(map(str, sizes))
+    words = n.dim_list(sizes)
     if n.name == "TILE":
         n.give(f"tc_tile({x}, {words})", x.dtype, [s * t for s, t in zip(x.shape, sizes)])
     else:
-        n.give(f"tc_expand({x}, {words})", x.dtype, [wrap(s) for s in sizes])
+        n.give(f"tc_expand({x}, {words})", x.dtype, sizes)
 
 
 @op("DEPTH_TO_SPACE", "SPACE_TO_DEPTH", versions=2)
@@ -296,3 +301,15 @@ def depth(n: Node) -> None:
         if h % block or w % block:
             raise Malformed(f"{h} by {w} in blocks of {block}")
         n.give_first(f"tc_space_to_depth({x}, {block})", x.dtype, (b, c * block * block, h // block, w // block))
+
+
+@op("SHAPE", versions=1)
+def shape(n: Node) -> None:
+    x = n.input(0)
+    n.ignore("dtype")
+    n.know(x.shape, n.importer.dtype(n.output()), (x.rank,))
+
+
+@op("RANK", versions=1)
+def rank(n: Node) -> None:
+    n.know((wrap(n.input(0).rank),), n.importer.dtype(n.output()), ())

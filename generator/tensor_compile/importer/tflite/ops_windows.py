@@ -137,11 +137,13 @@ def depthwise(n: Node) -> None:
 def transpose_conv(n: Node) -> None:
     """Inputs: the result's shape, weights [o, h, w, c], x, bias."""
     n.ignore("bias_type")
-    shape, w, x, bias = n.integers(0, "the result's shape"), n.input(1), n.first(2), n.optional(3)
+    w, x, bias = n.input(1), n.first(2), n.optional(3)
+    whole = n.sizes(0, "the result's shape")
     if x.dtype not in FLOATS or w.dtype not in FLOATS:
         n.refuse("a transposed convolution of integers")
-    if w.rank != 4 or x.rank != 4 or len(shape) != 4:
+    if w.rank != 4 or x.rank != 4 or len(whole) != 4:
         raise Malformed("weights, operand and the result's shape have rank 4")
+    shape = n.constant_sizes(whole[1:3])
     stride = [n.option("stride_h"), n.option("stride_w")]
     kernel, sizes = n.constant_sizes(w.shape[1:3]), n.constant_sizes(x.shape[2:])
     same, low, high, more = n.padding == "same", [0, 0], [0, 0], [0, 0]
@@ -149,17 +151,17 @@ def transpose_conv(n: Node) -> None:
         if stride[i] < 1:
             raise Malformed("a stride below 1")
         # The padding is that of the convolution which makes x from the result.
-        count = -(-shape[1 + i] // stride[i])
-        total = max((count - 1) * stride[i] + kernel[i] - shape[1 + i], 0) if same else 0
+        count = -(-shape[i] // stride[i])
+        total = max((count - 1) * stride[i] + kernel[i] - shape[i], 0) if same else 0
         low[i] = total // 2
-        cut = (sizes[i] - 1) * stride[i] + kernel[i] - shape[1 + i] - low[i]
+        cut = (sizes[i] - 1) * stride[i] + kernel[i] - shape[i] - low[i]
         high[i], more[i] = max(cut, 0), max(-cut, 0)
     options = f", .stride = {braces(stride)}" if any(s != 1 for s in stride) else ""
     if any(low) or any(high):
         options += f", .low = {braces(low)}, .high = {braces(high)}"
     if any(more):
         options += f", .output_padding = {braces(more)}"
-    result = (x.shape[0], w.shape[0], wrap(shape[1]), wrap(shape[2]))
+    result = (x.shape[0], w.shape[0], *map(wrap, shape))
     operands = f"{x}, tc_permute({w}, 3, 0, 1, 2)" + (f", {bias}" if bias is not None else "")
     n.give_first(n.activated(f"tc_conv_transpose2d({operands}{options})", x.dtype, result), x.dtype, result)
 

@@ -24,7 +24,7 @@ def import_program(path: Path, shown: str, name: str, ranges: Mapping[str, Range
     problems: list[Problem] = []
     try:
         model = read(load(path, shown))
-        importer = Importer(model.graph, model.graphs, program)
+        importer = Importer(model.graphs, program)
         problems = importer.problems
         importer.run()
     except Malformed as error:

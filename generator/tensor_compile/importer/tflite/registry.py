@@ -13,7 +13,7 @@ from ..dims import Shape
 from ..operations import import_topics
 from ..problems import Malformed, Unsupported
 from ..program import Origin, Statement
-from ..values import FLOATS, Value, number, round_to
+from ..values import FLOATS, Element, Value, number, round_to
 from .model import Operator, Tensor
 from .schema import ACTIVATIONS, OPTIONS, PADDINGS
 
@@ -126,11 +126,19 @@ class Node:
         t = self.operator.options
         return t.integers(place, kind.lstrip("*")) if t is not None else ()
 
+    def text(self, name: str) -> str:
+        """An option that is a string."""
+        self.asked.add(name)
+        t = self.operator.options
+        return t.text(OPTIONS[self.name][name][0]) if t is not None else ""
+
     def ignore(self, *names: str) -> None:
         """Options that do not change the result."""
         for name in names:
             if "*" in OPTIONS[self.name][name][1]:
                 self.option_list(name)
+            elif OPTIONS[self.name][name][1] == "text":
+                self.text(name)
             else:
                 self.option(name)
 
@@ -166,6 +174,13 @@ class Node:
         if found is None:
             self.refuse(f"{what} is known at run time only", "sizes and axes must be constants of the model")
         return found
+
+    def sizes(self, i: int, what: str) -> tuple[Expr, ...]:
+        """The elements of an input that sizes follow from: dims may be among them."""
+        found = self.input(i).folded
+        if found is None or any(isinstance(e, float) for e in found):
+            self.refuse(f"{what} is known at run time only", "sizes must follow from the sizes of the inputs")
+        return tuple(wrap(e) for e in found)  # type: ignore[arg-type]
 
     # -- quantization
     # ------------------------------------------------------------------------------------------------------
@@ -293,6 +308,12 @@ class Node:
         self.emit(Statement(text, value))
         self.given[i] = self.importer.hold(first=value)
         return value
+
+    def know(self, elements: Sequence[Element], dtype: str, shape: Sequence[IntLike]) -> None:
+        """The result is integers that are known now."""
+        value = self.importer.program.value(dtype, tuple(wrap(s) for s in shape), elements=tuple(elements),
+                                            hint=self.importer.result_hint(self.operator, 0))
+        self.given[0] = self.importer.hold(last=value)
 
     def hand_on(self, i: int = 0) -> None:
         """The result is an input as it is."""

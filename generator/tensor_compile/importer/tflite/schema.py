@@ -45,7 +45,7 @@ PADDINGS = ("same", "valid")
 
 # Options of an operation: name:kind in the order of the fields, =default where it is not 0; `-` is a field that is no
 # longer
-# used; *kind is a list.
+# used; *kind is a list, text a string.
 _OPTIONS = {
     "CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 activation:i8 dilation_w:i32=1 dilation_h:i32=1 bias_type:i8",
     "DEPTHWISE_CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 multiplier:i32 activation:i8 dilation_w:i32=1 "
@@ -76,6 +76,8 @@ _OPTIONS = {
     "SPACE_TO_DEPTH DEPTH_TO_SPACE": "block:i32",
     "CUMSUM": "exclusive:bool reverse:bool",
     "SHAPE": "dtype:i8",
+    "VAR_HANDLE": "container:text shared_name:text",
+    "CALL_ONCE": "graph:i32",
 }
 
 
