@@ -69,6 +69,27 @@ def steps() -> bytes:
                             e.tensor("step", F, [], [2.0]), e.tensor("half", F, [], [0.5])]))
 
 
+def spectrum() -> bytes:
+    """A real signal without an axis for its parts, as PyTorch writes it."""
+    return e.model(e.graph([e.node("STFT", ["x", "step", "window"], ["y"], "n")], [e.value_info("x", F, [2, 8])],
+                           [e.value_info("y", F, None)],
+                           [e.tensor("step", I, [], [2]), e.tensor("window", F, [4], [0.5, 1.0, 1.0, 0.25])]))
+
+
+def dynamic_lstm() -> bytes:
+    """Weights of 8 bits; ONNX Runtime quantizes activations, too."""
+    names = ["x", "w", "r", "b", "", "", "", "", "ws", "wz", "rs", "rz"]
+    cell = e.node("DynamicQuantizeLSTM", names, ["y", "h"], "n", domain="com.microsoft", hidden_size=2)
+    return e.model(e.graph([cell], [e.value_info("x", F, ["t", 1, 3])],
+                           [e.value_info("y", F, None), e.value_info("h", F, None)],
+                           [e.tensor("w", I8, [1, 3, 8], [i * 11 % 29 - 14 for i in range(24)]),
+                            e.tensor("r", I8, [1, 2, 8], [i * 7 % 23 - 11 for i in range(16)]),
+                            e.tensor("b", F, [1, 16], [0.0625 * (i % 5 - 2) for i in range(16)]),
+                            e.tensor("ws", F, [1], [0.0625]), e.tensor("wz", I8, [1], [3]),
+                            e.tensor("rs", F, [1], [0.125]), e.tensor("rz", I8, [1], [0])]),
+                   domains={"com.microsoft": 1})
+
+
 BOXES = [0.0, 0.0, 1.0, 1.0, 0.0, 0.1, 1.0, 1.1, 0.0, 10.0, 1.0, 11.0, 0.0, 20.0, 1.0, 21.0]
 SCORES = [0.9, 0.75, 0.6, 0.1, 0.3, 0.2, 0.1, 0.8]
 CASES: dict[str, Case] = {
@@ -79,6 +100,8 @@ CASES: dict[str, Case] = {
                       "image": ("f32", [1, 2, 4, 5], [float(i * 17 % 41 - 20) for i in range(40)]),
                       "zeros": ("u8", [1, 1, 5], [0] * 5)}),
     "steps": (steps(), {"x": ("f32", [6], [0.0] * 6)}),
+    "spectrum": (spectrum(), {"x": ("f32", [2, 8], [float(i * 5 % 7 - 3) for i in range(16)])}),
+    "dynamic_lstm": (dynamic_lstm(), {"x": ("f32", [3, 1, 3], [0.25 * (i * 4 % 9 - 4) for i in range(9)])}),
     "detector": (detector(), {"boxes": ("f32", [1, 4, 4], BOXES), "scores": ("f32", [1, 2, 4], SCORES)}),
 }
 

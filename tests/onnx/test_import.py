@@ -233,6 +233,24 @@ refused("a size at run time", sizes, "Reshape: the shape is known at run time on
 save("sizes.onnx", sizes)
 equal(tool("import", "sizes.onnx", "-o", "sizes", "--set", "shape=2,3").returncode, 0, "--set fixes it")
 ok("tc_reshape(x, 2, 3)" in (work / "sizes" / "model.c").read_text(), "as a constant")
+# Sizes by way of powers, roots and extremes of numbers that are known: exporters of scripts write them.
+side = [e.node("Shape", ["x"], ["shape"], "shape"), e.node("ReduceProd", ["shape"], ["count"], "count", keepdims=0),
+        e.node("Cast", ["sixteen"], ["float"], "float", to=e.FLOAT), e.node("Pow", ["float", "half"], ["side"], "side"),
+        e.node("Reciprocal", ["quarter"], ["four"], "four"),
+        e.node("ReduceMax", ["both"], ["largest"], "largest", keepdims=0),
+        e.node("Min", ["largest", "four"], ["least"], "least"), e.node("Mul", ["side", "least"], ["total"], "total"),
+        e.node("Cast", ["total"], ["whole"], "whole", to=e.INT64),
+        e.node("Unsqueeze", ["whole", "first"], ["one"], "one"),
+        e.node("Unsqueeze", ["count", "first"], ["two"], "two"),
+        e.node("Concat", ["two", "one"], ["to"], "to", axis=0),
+        e.node("Expand", ["column", "to"], ["y"], "y")]
+numbers = [e.tensor("sixteen", e.INT64, [], [16]), e.tensor("half", e.FLOAT, [], [0.5]),
+           e.tensor("quarter", e.FLOAT, [], [0.25]), e.tensor("both", e.FLOAT, [2], [2.0, 9.0]),
+           e.tensor("first", e.INT64, [1], [0]), e.tensor("column", e.FLOAT, [1, 1], [1.0])]
+save("side.onnx", e.model(e.graph(side, [e.value_info("x", e.FLOAT, ["rows", 3])], [e.value_info("y", e.FLOAT, None)],
+                                  numbers)))
+equal(tool("import", "side.onnx", "-o", "side").returncode, 0, "sizes by powers, roots and extremes are known")
+ok(", tc_dim_mul(rows, 3), 16)" in (work / "side" / "model.c").read_text(), "and so are products of sizes")
 recursive = e.function("d", "F", ["x"], ["y"], [e.node("F", ["x"], ["y"], domain="d")])
 of_data = [e.node("NonZero", ["x"], ["places"], "where"), e.node("Transpose", ["places"], ["y"], "turned", perm=[1, 0])]
 counted = e.model(e.graph(of_data, [e.value_info("x", e.FLOAT, ["rows", 3])], [e.value_info("y", e.INT64, None)]))

@@ -22,9 +22,20 @@ UNARY = {"Abs": "abs", "Acos": "acos", "Acosh": "acosh", "Asin": "asin", "Asinh"
 
 
 # Of single floats, which sizes may follow from.
+# In f64 and rounded once: exact.
 FLOAT_UNARY: dict[str, Callable[[float], float]] = {
-    "floor": lambda v: float(math.floor(v)), "ceil": lambda v: float(math.ceil(v)), "neg": operator.neg,
-    "relu": lambda v: max(v, 0.0)}
+    "floor": lambda v: float(math.floor(v)), "ceil": lambda v: float(math.ceil(v)), "round": lambda v: float(round(v)),
+    "neg": operator.neg, "abs": abs, "relu": lambda v: max(v, 0.0),
+    "reciprocal": lambda v: 1 / v if v else math.inf, "sqrt": lambda v: math.sqrt(v) if v >= 0 else math.nan}
+
+
+def unary_number(value: Value, function: str) -> float | None:
+    """A function of a single float constant."""
+    single = single_float(value) if function in FLOAT_UNARY else None
+    if single is None:
+        return None
+    found = FLOAT_UNARY[function](single)
+    return round_to(found, value.dtype) if math.isfinite(found) else None
 
 
 def single_float(value: Value) -> float | None:
@@ -46,8 +57,8 @@ def _unary(function: str) -> Callable[[Node], None]:
         elif function in ("floor", "ceil", "round") and x.folded is not None \
                 and all(isinstance(e, Expr) for e in x.folded):
             n.give(x)
-        elif function in FLOAT_UNARY and (single := single_float(x)) is not None:
-            n.give_elements([FLOAT_UNARY[function](single)], x.dtype, x.shape)
+        elif (single := unary_number(x, function)) is not None:
+            n.give_elements([single], x.dtype, x.shape)
         elif function == "logical_not" and x.folded is not None and all(isinstance(e, (bool, int)) for e in x.folded):
             n.give_elements([not e for e in x.folded], "bool", x.shape)
         else:
@@ -252,12 +263,14 @@ def pairwise(a: Value, b: Value) -> list[tuple[Element, Element]] | None:
 def folded_number(a: Value, b: Value, function: str) -> list[Element] | None:
     """The same of two single floats, which sizes may follow from (a Range of floats). In f64 and rounded once:
     exact."""
-    if a.dtype not in FLOATS or a.dtype != b.dtype or function not in ("add", "sub", "mul", "div"):
+    if a.dtype not in FLOATS or a.dtype != b.dtype \
+            or function not in ("add", "sub", "mul", "div", "minimum", "maximum"):
         return None
     x, y = single_float(a), single_float(b)
     if x is None or y is None or function == "div" and not y:
         return None
-    value = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y if y else 0.0}[function]
+    value = {"add": x + y, "sub": x - y, "mul": x * y, "div": x / y if y else 0.0, "minimum": min(x, y),
+             "maximum": max(x, y)}[function]
     rounded = round_to(value, a.dtype)
     return None if rounded is None else [rounded]
 
@@ -351,11 +364,28 @@ def bit_shift(n: Node) -> None:
     binary(n, "shift_left" if direction == "LEFT" else "shift_right", n.input(0), n.input(1))
 
 
+def whole_power(a: Value, b: Value) -> int | float | None:
+    """A power of single numbers that is a whole number, from which sizes may follow: the side of a square."""
+    numbers = []
+    for x in (a, b):
+        found = single_float(x) if x.dtype in FLOATS else x.integers[0] if x.integers and x.single is not None else None
+        if found is None or found < 0 or abs(found) > 1 << 24:
+            return None
+        numbers.append(float(found))
+    base, exponent = numbers
+    if not base or exponent > 24 or base ** exponent > 1 << 24 or not (base ** exponent).is_integer():
+        return None
+    return base ** exponent if a.dtype in FLOATS else int(base ** exponent)
+
+
 @op("Pow")
 def power(n: Node) -> None:
     """The exponent may have another dtype; the result has that of the base."""
     a, b = legacy_broadcast(n, n.input(0), n.input(1))
     shape = n.broadcast(a, b)
+    if (known := whole_power(a, b)) is not None:
+        n.give_elements([known], a.dtype, shape)
+        return
     e = n.number(b) if b.rank <= a.rank else None
     if e is not None and a.dtype in FLOATS:
         whole = int(e) if float(e).is_integer() and abs(e) <= 64 else float(e)

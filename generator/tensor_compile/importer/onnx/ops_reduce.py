@@ -2,11 +2,15 @@
 """Reductions, softmax, prefixes, places of extremes, sorting."""
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from typing import Callable
 
-from ...symbolic import IntLike, equal, product, wrap
+from ...symbolic import Expr, IntLike, equal, maximum, minimum, product, wrap
+from ..dims import constants
 from ..program import Statement
-from ..values import FLOATS, Value
+from ..values import FLOATS, INTEGERS, MOST_FOLDED, Element, Value
 from .registry import Node, add, op
 from ..problems import Malformed
 
@@ -57,6 +61,9 @@ def _reduce(before: str, function: str, after: str) -> Callable[[Node], None]:
             text = {"logsumexp": "{}", "mean": "{}"}.get(function, after).format(before.format(f"{x}"))
             n.give(x) if text == f"{x}" else n.result(text, x.dtype, shape)
             return
+        if (known := _known(x, function, after, axes)) is not None:
+            n.give_elements([known], x.dtype, shape)
+            return
         empty = any(equal(x.shape[a], 0) for a in axes)
         if empty and function in ("amax", "amin", "logsumexp"):
             _of_nothing(n, x, function, shape)
@@ -80,6 +87,25 @@ def _reduce(before: str, function: str, after: str) -> Callable[[Node], None]:
         text = after.format(call(function, before.format(operand), axes, keep))
         n.result(f"tc_cast({text}, TC_{x.dtype.upper()})" if cast else text, x.dtype, shape)
     return apply
+
+
+# What may follow from sizes, step by step.
+_OF_SIZES: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "sum": operator.add, "prod": operator.mul, "amax": maximum, "amin": minimum}
+
+
+def _known(x: Value, function: str, after: str, axes: list[int]) -> Element | None:
+    """What sizes give, a product or the largest of them; of floats, extremes of few."""
+    if len(axes) != x.rank or after != "{}":
+        return None
+    if x.dtype in INTEGERS and x.folded and function in _OF_SIZES:
+        return functools.reduce(_OF_SIZES[function], [wrap(e) for e in x.folded])  # type: ignore[arg-type]
+    if x.dtype in FLOATS and function in ("amax", "amin"):
+        count = constants(x.shape)
+        if count is not None and math.prod(count) <= MOST_FOLDED and x.known \
+                and all(isinstance(e, float) and math.isfinite(e) for e in x.known):
+            return (max if function == "amax" else min)(x.known)  # type: ignore[type-var]
+    return None
 
 
 def _of_nothing(n: Node, x: Value, function: str, shape: list[IntLike]) -> None:

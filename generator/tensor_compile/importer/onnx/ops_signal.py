@@ -50,6 +50,8 @@ def stft(n: Node) -> None:
     x, step, window = n.input(0), n.whole(n.input(1), "the step")[0], n.optional(2)
     given, onesided = n.optional(3), n.integer("onesided", 1)
     n.floats_only(x)
+    if x.rank == 2:   # as PyTorch writes a real signal
+        x = n.let(f"tc_unsqueeze({x}, 2)", x.dtype, (*x.shape, wrap(1)))
     if x.rank != 3 or window is not None and (window.rank != 1 or not window.shape[0].is_const):
         n.refuse("a signal that is not [batch, length, 1 or 2], or a window of unknown size")
     length = n.whole(given, "the length of frames")[0] if given is not None else \
