@@ -33,6 +33,15 @@ TC_MODEL(alone)
     tc_output(g, "three", tc_full(g, 3, TC_F32, 2));
 }
 """
+# Two dims that the model needs equal: both inputs then have the size of one of them.
+EQUAL = """#include <tensor_compile/model.h>
+TC_MODEL(pair)
+{
+    tc_dim n = tc_dynamic(g, "n", 1, 64), m = tc_dynamic(g, "m", 1, 64);
+    tc_tensor a = tc_input(g, "a", TC_F32, n), b = tc_input(g, "b", TC_F32, m);
+    tc_output(g, "sum", tc_add(a, b));
+}
+"""
 
 
 def read(path: Path) -> dict[str, list[float]]:
@@ -76,6 +85,11 @@ with tempfile.TemporaryDirectory() as place:
           "the state before and behind the call") \
         or note(result.stderr)
     equal(tool(model="alone.c").stdout, "three: f32[2]  3 to 3, mean 3  [3 3]\n", "a function without inputs")
+    (folder / "equal.c").write_text(EQUAL, encoding="utf-8")
+    models.safetensors(folder / "pair.safetensors", {"a": ((3,), [1.0, 2.0, 4.0]), "b": ((3,), [1.0, 1.0, 1.0])})
+    result = tool("--inputs", "pair.safetensors", model="equal.c")
+    equal((result.returncode, result.stdout), (0, "sum: f32[3]  2 to 5, mean 3.33333  [2 3 5]\n"),
+          "dims that are equal are told by each other") or note(result.stderr)
     for words, code, text, name in (
             (("--inputs", "odd.safetensors"), 1, "the file has f32[3,3], the model takes f32[2*n,3]",
              "a size that no dim gives"),

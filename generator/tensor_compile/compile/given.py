@@ -126,15 +126,18 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captur
                             given.place(buffer.name), numpy_files.cast(buffer.dtype, tensor.dtype)
                             if len(tensor.shape) == len(buffer.shape)
                             and (given.copied or buffer.name in given.apart) else "")
-    equations = [(b, size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
+    # Of dims that the model needs equal only one is in the shapes: guards tell the other one.
+    equations = [(given.place(b.name), size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
+    equations += [(given.shown, guard.lhs - guard.rhs, 0) for guard in function.guards if guard.relation == "=="]
     places: dict[str, str] = {}     # of what tells a size
     while True:
-        told = next(((s, fit[0], b) for b, size, n in equations for s in [_only_unknown(size, values)] if s is not None
+        told = next(((s, fit[0], place) for place, size, n in equations
+                     for s in [_only_unknown(size, values)] if s is not None
                      for fit in [_solutions(size, s, n, values)] if len(fit) == 1), None)
         if told is None:
             break
         values[told[0]] = told[1]
-        places[told[0].name] = given.place(told[2].name)
+        places[told[0].name] = told[2]
     named = {s.name: value for s, value in values.items()}
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
