@@ -113,6 +113,8 @@ class Operator:
     custom: str = ""
 
 
+Part = tuple[Sequence[Tensor], Sequence[Operator], Sequence[str], Sequence[str]]   # a graph: as `model` takes it
+
 # The number that the format gives to an operation's table of options: readers of TensorFlow Lite want it.
 OPTION_NUMBERS = {
     "CONV_2D": 1, "DEPTHWISE_CONV_2D": 2, "AVERAGE_POOL_2D": 5, "MAX_POOL_2D": 5, "FULLY_CONNECTED": 8, "SOFTMAX": 9,
@@ -126,7 +128,9 @@ OPTION_NUMBERS = {
     "BATCH_MATMUL": 101,
     "DEPTH_TO_SPACE": 94, "SPACE_TO_DEPTH": 19, "L2_NORMALIZATION": 12, "EXPAND_DIMS": 52, "TILE": 51, "GELU": 116,
     "MAXIMUM": 39, "MINIMUM": 39, "DEQUANTIZE": 38, "HARD_SWISH": 91, "ARG_MIN": 57, "ABS": 78,
-    "SHAPE": 55, "REDUCE_PROD": 27, "CALL_ONCE": 103, "VAR_HANDLE": 111, "READ_VARIABLE": 112, "ASSIGN_VARIABLE": 113}
+    "SHAPE": 55, "REDUCE_PROD": 27,
+    "IF": 92, "WHILE": 93, "CALL_ONCE": 103, "REVERSE_V2": 81, "LESS": 44,
+    "VAR_HANDLE": 111, "READ_VARIABLE": 112, "ASSIGN_VARIABLE": 113}
 
 
 def _options(name: str, given: dict[str, object]) -> Table:
@@ -144,9 +148,9 @@ def _options(name: str, given: dict[str, object]) -> Table:
 
 
 def model(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str], outputs: Sequence[str],
-          description: str = "", others: Sequence[tuple[Sequence[Tensor], Sequence[Operator]]] = ()) -> bytes:
-    """others: graphs that operators run, which take and give nothing."""
-    graphs = [(tensors, operators, inputs, outputs), *[(t, o, [], []) for t, o in others]]
+          description: str = "", others: Sequence[Part] = ()) -> bytes:
+    """others: graphs that operators run, as the four things that make this one."""
+    graphs = [(tensors, operators, inputs, outputs), *others]
     codes = list(dict.fromkeys((o.name, o.version, o.custom) for _, found, _, _ in graphs for o in found))
     kept: list[Table] = [Table([])]
     made = [_graph(*graph, codes, kept) for graph in graphs]
@@ -169,8 +173,9 @@ def _graph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Seq
         q = Table([None, None, Vector("f32", t.scales), Vector("i64", t.zeros or [0] * len(t.scales)), None, None,
                    ("i32", t.axis)]) if t.scales else None
         dtype = NUMBERS.get(t.dtype, RESOURCE)
-        open_ = Vector("i32", [-1 if a in t.open else s for a, s in enumerate(t.shape)]) if t.open else None
-        made.append(Table([Vector("i32", t.shape), ("i8", dtype), ("u32", number), text(t.name), q, None, None, open_]))
+        signature = [None, None, Vector("i32", [-1 if a in t.open else s for a, s in enumerate(t.shape)])]
+        made.append(Table([Vector("i32", t.shape), ("i8", dtype), ("u32", number), text(t.name), q,
+                           *(signature if t.open else [])]))
     table = []
     for o in operators:
         kind = OPTION_NUMBERS.get(o.name)

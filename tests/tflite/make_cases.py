@@ -18,7 +18,7 @@ from typing import Sequence
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy
-from encode import Operator, Tensor, model
+from encode import Operator, Part, Tensor, model
 
 HERE = Path(__file__).resolve().parent
 KINDS = {"i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "f32": numpy.float32, "i32": numpy.int32}
@@ -47,8 +47,8 @@ def sizes(name: str, values: Sequence[int]) -> Tensor:
 
 
 def case(name: str, tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str],
-         outputs: Sequence[str]) -> None:
-    cases[name] = model(tensors, operators, inputs, outputs, name), list(inputs)
+         outputs: Sequence[str], others: Sequence[Part] = ()) -> None:
+    cases[name] = model(tensors, operators, inputs, outputs, name, others), list(inputs)
 
 
 def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: Tensor,
@@ -249,41 +249,86 @@ def micro(content: bytes, inputs: list[numpy.ndarray], outputs: int) -> list[num
     return [i.get_output(k).copy() for k in range(outputs)]
 
 
+def make_control() -> None:
+    """Loops and branches; in a loop, a list of which each iteration writes a row,
+        as Keras' recurrent layers have it."""
+    rows = [Tensor("i", "i32", []), Tensor("list", "f32", [4, 1, 3]), Tensor("x", "f32", [4, 1, 3])]
+    test = ([*rows, Tensor("four", "i32", [], [4]), Tensor("p", "bool", [])], [Operator("LESS", ["i", "four"], ["p"])],
+            ["i", "list", "x"], ["p"])
+    body = ([*rows, Tensor("one", "i32", [], [1]), Tensor("j", "i32", []), Tensor("got", "f32", [1, 3]),
+             Tensor("h", "f32", [1, 3]), sizes("at", [1, 1, 3]), Tensor("row", "f32", [1, 1, 3]), sizes("first", [1]),
+             Tensor("i1", "i32", [1]), Tensor("j1", "i32", [1]), sizes("all", [-1, -1]), sizes("none", [0, 0]),
+             Tensor("size", "i32", [3]), Tensor("begin", "i32", [3]), sizes("zeros", [0, 0, 0]),
+             sizes("rest", [-1] * 3),
+             Tensor("before", "f32", [1, 1, 3], open=[0, 1, 2]),
+             Tensor("behind", "f32", [1, 1, 3], open=[0, 1, 2]), Tensor("next", "f32", [4, 1, 3])],
+            [Operator("ADD", ["i", "one"], ["j"]), Operator("GATHER", ["x", "i"], ["got"]),
+             Operator("MUL", ["got", "got"], ["h"]), Operator("RESHAPE", ["h", "at"], ["row"]),
+             Operator("RESHAPE", ["i", "first"], ["i1"]), Operator("CONCATENATION", ["i1", "all"], ["size"]),
+             Operator("SLICE", ["list", "zeros", "size"], ["before"]), Operator("RESHAPE", ["j", "first"], ["j1"]),
+             Operator("CONCATENATION", ["j1", "none"], ["begin"]), Operator("SLICE", ["list", "begin", "rest"],
+                                        ["behind"]),
+             Operator("CONCATENATION", ["before", "row", "behind"], ["next"])],
+            ["i", "list", "x"], ["j", "next", "x"])
+    case("float_while", [Tensor("x", "f32", [4, 1, 3]), Tensor("list", "f32", [4, 1, 3]), Tensor("zero", "i32", [],
+                         [0]),
+                         Tensor("n", "i32", []), Tensor("y", "f32", [4, 1, 3]), Tensor("same", "f32", [4, 1, 3])],
+         [Operator("WHILE", ["zero", "list", "x"], ["n", "y", "same"], {"test": 1, "body": 2})],
+         ["x", "list"], ["y", "n"], [test, body])
+    one = [Tensor("x", "f32", [2, 3]), Tensor("y", "f32", [2, 3])]
+    for truth in (0, 1):
+        least = Tensor("least", "f32", [], [-100.0 if truth else 100.0])
+        case(f"float_if_{truth}", [*one, least, sizes("axes", [0, 1]), Tensor("most", "f32", []), Tensor("p", "bool",
+                                   [])],
+             [Operator("REDUCE_MAX", ["x", "axes"], ["most"]), Operator("LESS", ["least", "most"], ["p"]),
+              Operator("IF", ["p", "x"], ["y"], {"then": 1, "other": 2})], ["x"], ["y"],
+             [(one, [Operator("ADD", ["x", "x"], ["y"])], ["x"], ["y"]),
+              (one, [Operator("MUL", ["x", "x"], ["y"])], ["x"], ["y"])])
+    case("float_reverse", [Tensor("x", "f32", [2, 3, 4]), sizes("axes", [1, 2]), Tensor("y", "f32", [2, 3, 4])],
+         [Operator("REVERSE_V2", ["x", "axes"], ["y"])], ["x"], ["y"])
+
+
 def main() -> None:
-    make()
     with zipfile.ZipFile(HERE / "cases.zip", "w", zipfile.ZIP_DEFLATED) as out:
-        for name, (content, names) in cases.items():
-            from ai_edge_litert.interpreter import Interpreter
-            about = Interpreter(model_content=content)
-            given = {}
-            for detail in about.get_input_details():
-                shape, dtype = detail["shape"], detail["dtype"]
-                if dtype == numpy.float32:
-                    x = (r.normal(size=shape) * 3).astype(dtype)
-                    x = numpy.abs(x) if "pow" in name else x
-                elif numpy.prod(shape) == 256:
-                    x = numpy.arange(-128, 128).astype(dtype).reshape(shape)
-                else:
-                    ends = numpy.iinfo(dtype)
-                    x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
-                given[detail["name"]] = x
-            reference = litert(content, given)
-            source = "litert"
-            if not name.startswith("float"):
-                try:
-                    small = micro(content, [given[n] for n in names], len(reference))
-                    if any((a != b).any() for a, b in zip(small, reference)):
-                        print(f"{name}: Micro and LiteRT differ", file=sys.stderr)
-                    reference, source = small, "micro"
-                except Exception as error:
-                    print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
-            results = [d["name"] for d in about.get_output_details()]
-            out.writestr(f"{name}/model.tflite", content)
-            header = {"source": source,
-                      "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
-                      "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()]
-                                  for n, v in zip(results, reference)}}
-            out.writestr(f"{name}/data.json", json.dumps(header))
+        for stage in (make, make_control):
+            stage()
+            write(out)
+            cases.clear()
+
+
+def write(out: zipfile.ZipFile) -> None:
+    for name, (content, names) in cases.items():
+        from ai_edge_litert.interpreter import Interpreter
+        about = Interpreter(model_content=content)
+        given = {}
+        for detail in about.get_input_details():
+            shape, dtype = detail["shape"], detail["dtype"]
+            if dtype == numpy.float32:
+                x = (r.normal(size=shape) * 3).astype(dtype)
+                x = numpy.abs(x) if "pow" in name else x
+            elif numpy.prod(shape) == 256:
+                x = numpy.arange(-128, 128).astype(dtype).reshape(shape)
+            else:
+                ends = numpy.iinfo(dtype)
+                x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
+            given[detail["name"]] = x
+        reference = litert(content, given)
+        source = "litert"
+        if not name.startswith("float"):
+            try:
+                small = micro(content, [given[n] for n in names], len(reference))
+                if any((a != b).any() for a, b in zip(small, reference)):
+                    print(f"{name}: Micro and LiteRT differ", file=sys.stderr)
+                reference, source = small, "micro"
+            except Exception as error:
+                print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
+        results = [d["name"] for d in about.get_output_details()]
+        out.writestr(f"{name}/model.tflite", content)
+        header = {"source": source,
+                  "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
+                  "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()]
+                              for n, v in zip(results, reference)}}
+        out.writestr(f"{name}/data.json", json.dumps(header))
     print(f"{len(cases)} cases")
 
 

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 from typing import Sequence
 
-from encode import Operator, Table, Tensor, Vector, flatbuffer, model
+from encode import Operator, Part, Table, Tensor, Vector, flatbuffer, model
 from tap import done, equal, note, ok
 from tensor_compile.errors import UserError
 from tensor_compile.importer.dims import Range
@@ -90,9 +90,9 @@ SHAPE = [1, 2]
 HANDLE = Operator("VAR_HANDLE", [], ["v"], VARIABLE)
 
 
-def first_value(first: Sequence[float]) -> tuple[Sequence[Tensor], Sequence[Operator]]:
+def first_value(first: Sequence[float]) -> Part:
     return ([Tensor("v", "resource", []), Tensor("c", F, SHAPE, first)],
-            [HANDLE, Operator("ASSIGN_VARIABLE", ["v", "c"], [])])
+            [HANDLE, Operator("ASSIGN_VARIABLE", ["v", "c"], [])], [], [])
 
 
 def streaming(first: Sequence[float] | None) -> bytes:
@@ -116,6 +116,36 @@ constant = model(TENSORS, [Operator("CALL_ONCE", [], [], {"graph": 1}), *READ], 
 ok("tc_state" not in text(constant), "a variable that nothing assigns later is a constant")
 contains(error(model(TENSORS, READ, ["x"], ["y"])), "the variable 'stream/last' has no value: nothing assigns one",
          "weights that were not frozen")
+
+# -- loops and branches
+def graphs(body: Part, *others: Part) -> bytes:
+    """A loop over i and x, whose graph 1 says whether there is one more and whose graph 2 is an iteration."""
+    test = ([Tensor("i", "i32", []), Tensor("x", F, [2]), Tensor("three", "i32", [], [3]), Tensor("p", "bool", [])],
+            [Operator("LESS", ["i", "three"], ["p"])], ["i", "x"], ["p"])
+    return model([Tensor("x", F, [2]), Tensor("zero", "i32", [], [0]), Tensor("n", "i32", []), Tensor("y", F, [2])],
+                 [Operator("WHILE", ["zero", "x"], ["n", "y"], {"test": 1, "body": 2})], ["x"], ["y"],
+                 others=[test, body, *others])
+
+
+CARRIED = [Tensor("i", "i32", []), Tensor("x", F, [2]), Tensor("one", "i32", [], [1]), Tensor("j", "i32", []),
+           Tensor("z", F, [2])]
+NEXT = Operator("ADD", ["i", "one"], ["j"])
+written = text(graphs((CARRIED, [NEXT, Operator("ADD", ["x", "x"], ["z"])], ["i", "x"], ["j", "z"])))
+for line in ("TC_WHILE(g, &", "= tc_lt(", "tc_test(p);", "tc_output(g, \"y\""):
+    contains(written, line, f"a loop has {line}")
+contains(error(graphs((CARRIED, [NEXT, Operator("LSTM", ["x"], ["z"])], ["i", "x"], ["j", "z"]))),
+         "LSTM: no such operation is known", "what a graph within cannot have is named")
+contains(error(graphs((CARRIED, [NEXT, Operator("ADD", ["x", "x"], ["z"])], ["i", "x"], ["j"]))),
+         "its graphs do not fit what it carries", "a loop that does not give what it takes")
+contains(error(graphs((CARRIED, [NEXT], ["i", "x"], ["x", "j"]))), "another one in each graph or iteration",
+         "or gives another type")
+contains(error(model([Tensor("x", F, [2]), Tensor("y", F, [2])],
+                     [Operator("WHILE", ["x"], ["y"], {"test": 1, "body": 2})], ["x"], ["y"])), "graph 1 of 1",
+         "a graph that is not there")
+itself = ([Tensor("x", F, [2]), Tensor("y", F, [2])],
+          [Operator("WHILE", ["x"], ["y"], {"test": 1, "body": 1})], ["x"], ["y"])
+contains(error(model(*itself, others=[itself])), "graphs run each other more than 16 deep",
+         "graphs that run themselves")
 
 # -- errors
 # ----------------------------------------------------------------------------------------------------------------------

@@ -7,6 +7,8 @@
     graph.py        operators in order through the table of operations
     registry.py     the table, and what a function of it works with
     sizes.py        what a model computes of its own sizes, before a call
+    variables.py    variables of the model
+    rows.py         lists of tensors, as recurrent layers keep their steps
     ops_*.py        one short function an operation
     reader.py       a file to model.c and weights
 

@@ -17,10 +17,12 @@ from ..values import DTYPES, Value
 from . import registry, sizes
 from .model import Graph, Operator, Tensor
 from .registry import Node
+from .rows import updates
 from .schema import OPTIONS, OTHERS, TYPES
 from .variables import Variable, store
 
 MOST = 1 << 40   # bytes of a tensor
+MOST_DEEP = 16   # graphs within graphs
 
 # What a weight is called by the operation that reads it, and at which place.
 _ROLES = {(name, i): role for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -56,11 +58,14 @@ class Importer:
     def __init__(self, graphs: list[Graph], program: Program):
         self.graph, self.graphs, self.program = graphs[0], graphs, program
         self.dims: Dims = program.dims
+        for graph in graphs:
+            graph.operators = updates(graph)
         self.statements: list[Statement] = program.statements
         self.problems: list[Problem] = []
         self.resources: dict[int, Variable] = {}   # by the tensor that names the variable
         self._variables: dict[str, Variable] = {}
         self._states = Names()
+        self._depth = 0    # of graphs that operators run
         self._held: dict[int, Held] = {}
         self._layers: dict[int, str] = {}    # names of operators' layers, by the operator's identity
 
@@ -148,6 +153,30 @@ class Importer:
 
     def state_name(self, name: str) -> str:
         return self._states.take(_dotted(name) or "state")
+
+    def block(self, number: int, operands: Sequence[Value]) -> tuple[list[Statement], list[Value | None]]:
+        """The statements of a graph that an operator runs, and what it gives; None for what could not be imported."""
+        if not 0 < number < len(self.graphs):
+            raise Malformed(f"graph {number} of {len(self.graphs)}")
+        if self._depth == MOST_DEEP:
+            raise Malformed(f"graphs run each other more than {MOST_DEEP} deep")
+        around = self.graph, self.statements, self._held, self._layers, self.resources
+        self.graph, self.statements, self._held, self.resources = self.graphs[number], [], {}, {}
+        self._depth += 1
+        try:
+            if len(self.graph.inputs) != len(operands):
+                raise Malformed(f"graph {number} takes {len(self.graph.inputs)} tensors of {len(operands)}")
+            self._name_layers()
+            for i, operand in zip(self.graph.inputs, operands):
+                self._held[i] = Held(operand)
+            for operator in _needed(self.graph):
+                self._operator(operator)
+            found = [self.held(i) for i in self.graph.outputs]
+            values = [self.last(h) if h.last is not None or h.first is not None else None for h in found]
+            return self.statements, values
+        finally:
+            self._depth -= 1
+            self.graph, self.statements, self._held, self._layers, self.resources = around
 
     def last(self, held: Held) -> Value:
         """The value in the order of its axes."""

@@ -8,6 +8,7 @@ from ..program import Statement
 from ..values import Value, number
 from .ops_elementwise import either, give
 from .registry import Node, op
+from .rows import ROW_UPDATE
 
 
 def placed(axis: int, rank: int, first: bool) -> int:
@@ -313,3 +314,22 @@ def shape(n: Node) -> None:
 @op("RANK", versions=1)
 def rank(n: Node) -> None:
     n.know((wrap(n.input(0).rank),), n.importer.dtype(n.output()), ())
+
+
+@op("REVERSE_V2", versions=3)
+def reverse(n: Node) -> None:
+    x, axes = n.input(0), n.integers(1, "the axes")
+    n.same_scale()
+    listed = sorted({n.axis(a, x.rank) for a in axes})
+    if listed:
+        n.give(f"tc_flip({x}, {', '.join(map(str, listed))})", x.dtype, x.shape)
+    else:
+        n.hand_on()
+
+
+@op(ROW_UPDATE, versions=1)
+def row_update(n: Node) -> None:
+    x, row, at = n.input(0), n.input(1), n.input(2)
+    if x.rank != row.rank or [*x.shape[1:]] != [*row.shape[1:]] or x.dtype != row.dtype or at.rank:
+        raise Malformed("a row of another type or size than the list's")
+    n.give(f"tc_index_copy({x}, 0, tc_reshape({at}, 1), {row})", x.dtype, x.shape)

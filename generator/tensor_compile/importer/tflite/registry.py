@@ -315,6 +315,11 @@ class Node:
                                             hint=self.importer.result_hint(self.operator, 0))
         self.given[0] = self.importer.hold(last=value)
 
+    def fail(self) -> None:
+        """Nothing is given: what it needs could not be imported, which is reported."""
+        for i in range(len(self.operator.outputs)):
+            self.given[i] = self.importer.hold()
+
     def hand_on(self, i: int = 0) -> None:
         """The result is an input as it is."""
         self.given[0] = self.held(i)

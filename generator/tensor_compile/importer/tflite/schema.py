@@ -78,6 +78,8 @@ _OPTIONS = {
     "SHAPE": "dtype:i8",
     "VAR_HANDLE": "container:text shared_name:text",
     "CALL_ONCE": "graph:i32",
+    "WHILE": "test:i32 body:i32",
+    "IF": "then:i32 other:i32",
 }
 
 
