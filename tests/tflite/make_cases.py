@@ -288,9 +288,25 @@ def make_control() -> None:
          [Operator("REVERSE_V2", ["x", "axes"], ["y"])], ["x"], ["y"])
 
 
+def make_others() -> None:
+    x = Tensor("x", "f32", [2, 5, 4])
+    for name, options in (("", {}), ("_exclusive", {"exclusive": True}),
+                          ("_both", {"exclusive": True, "reverse": True})):
+        case(f"float_cumsum{name}", [x, Tensor("axis", "i32", [1], [1]), Tensor("y", "f32", x.shape)],
+             [Operator("CUMSUM", ["x", "axis"], ["y"], options)], ["x"], ["y"])
+    case("float_topk",
+         [x, Tensor("k", "i32", [], [3]), Tensor("y", "f32", [2, 5, 3]), Tensor("at", "i32", [2, 5, 3])],
+         [Operator("TOPK_V2", ["x", "k"], ["y", "at"])], ["x"], ["y", "at"])
+    case("float_blocks", [Tensor("x", "f32", [2, 7, 5, 3]), sizes("block", [2, 3]),
+                          Tensor("pad", "i32", [2, 2], [0, 1, 2, 2]), Tensor("crop", "i32", [2, 2], [1, 0, 0, 2]),
+                          Tensor("h", "f32", [12, 4, 3, 3]), Tensor("y", "f32", [2, 7, 7, 3])],
+         [Operator("SPACE_TO_BATCH_ND", ["x", "block", "pad"], ["h"]),
+          Operator("BATCH_TO_SPACE_ND", ["h", "block", "crop"], ["y"])], ["x"], ["h", "y"])
+
+
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "w", zipfile.ZIP_DEFLATED) as out:
-        for stage in (make, make_control):
+        for stage in (make, make_control, make_others):
             stage()
             write(out)
             cases.clear()

@@ -91,7 +91,7 @@ def extremum(n: Node) -> None:
 
 _COMPARISONS = {"EQUAL": "eq", "NOT_EQUAL": "ne", "LESS": "lt", "LESS_EQUAL": "le", "GREATER": "gt",
                 "GREATER_EQUAL": "ge"}
-_FLOATS = {"POW": "pow", "FLOOR_DIV": "floor_divide", "FLOOR_MOD": "remainder"}
+_FLOATS = {"POW": "pow", "ATAN2": "atan2", "FLOOR_DIV": "floor_divide", "FLOOR_MOD": "remainder"}
 _TRUTHS = {"LOGICAL_AND": "logical_and", "LOGICAL_OR": "logical_or"}
 
 
@@ -103,7 +103,7 @@ def two(n: Node) -> None:
     if n.is_integer:
         if n.scale(0) != n.scale(1) or n.name not in _COMPARISONS:
             n.refuse("quantized operands")
-    if n.name in ("POW", "SQUARED_DIFFERENCE") and x.dtype not in FLOATS:
+    if n.name in ("POW", "ATAN2", "SQUARED_DIFFERENCE") and x.dtype not in FLOATS:
         n.refuse(f"integers of {x.dtype}")
     if n.name == "SQUARED_DIFFERENCE":
         d = n.let(f"tc_sub({operand(x, y)}, {operand(y, x)})", x.dtype, shape, "difference")

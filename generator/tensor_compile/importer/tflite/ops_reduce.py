@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...symbolic import equal, wrap
 from ..problems import Malformed
+from ..program import Statement
 from ..values import FLOATS, Value
 from .ops_elementwise import either
 from .registry import Node, Scale, op
@@ -100,3 +101,28 @@ def l2(n: Node) -> None:
     square = n.let(f"tc_sum_keepdims(tc_mul({x}, {x}), -1)", x.dtype, (*x.shape[:-1], wrap(1)), "square")
     text = f"tc_div({x}, tc_sqrt(tc_maximum({square}, 1e-6)))"
     n.give(n.activated(text, x.dtype, x.shape), x.dtype, x.shape)
+
+
+@op("CUMSUM", versions=1)
+def cumsum(n: Node) -> None:
+    x, axes = n.input(0), n.integers(1, "the axis")
+    if n.is_integer or len(axes) != 1:
+        n.refuse("integers with a scale, or several axes")
+    name = "tc_cumsum" + "_exclusive" * bool(n.option("exclusive")) + "_reverse" * bool(n.option("reverse"))
+    n.give(f"{name}({x}, {n.axis(axes[0], x.rank)})", x.dtype, x.shape)
+
+
+@op("TOPK_V2", versions=3)
+def topk(n: Node) -> None:
+    """The largest elements along the last axis, and their places."""
+    x, count = n.input(0), n.integers(1, "the number")
+    n.same_scale()
+    if len(count) != 1 or not x.rank:
+        raise Malformed("it needs one number and an axis")
+    shape = (*x.shape[:-1], wrap(count[0]))
+    wide = n.value("i64", shape, "places")
+    value = n.value(x.dtype, shape)
+    n.emit(Statement(f"tc_topk({x}, {count[0]}, -1, true, &{wide})", value, declared=(wide,)))
+    n.given[0] = n.importer.hold(last=value)
+    dtype = n.importer.dtype(n.output(1))
+    n.give(f"tc_cast({wide}, TC_{dtype.upper()})", dtype, shape, 1)

@@ -2,7 +2,10 @@
 """Elements in another order or shape, parts and their sides."""
 from __future__ import annotations
 
-from ...symbolic import equal, exact_div, never_equal, product, wrap
+import math
+from typing import Sequence
+
+from ...symbolic import Expr, equal, exact_div, never_equal, product, wrap
 from ..problems import Malformed
 from ..program import Statement
 from ..values import Value, number
@@ -333,3 +336,48 @@ def row_update(n: Node) -> None:
     if x.rank != row.rank or [*x.shape[1:]] != [*row.shape[1:]] or x.dtype != row.dtype or at.rank:
         raise Malformed("a row of another type or size than the list's")
     n.give(f"tc_index_copy({x}, 0, tc_reshape({at}, 1), {row})", x.dtype, x.shape)
+
+
+@op("SPACE_TO_BATCH_ND", "BATCH_TO_SPACE_ND", versions=4)
+def blocks(n: Node) -> None:
+    """Places of a block become batches, or back: converters write dilated convolutions of an open batch so. Axes behind
+    the batch are padded before, or cropped behind."""
+    x, block, sides = n.input(0), n.integers(1, "the block"), n.integers(2, "the sides")
+    count = len(block)
+    if not 0 < count < x.rank or len(sides) != 2 * count or any(b < 1 for b in block) or any(s < 0 for s in sides):
+        raise Malformed(f"blocks of {list(block)} in {x.rank} axes")
+    n.same_scale()
+    spatial, rest, area = range(1, count + 1), x.shape[count + 1:], math.prod(block)
+    if n.name == "SPACE_TO_BATCH_ND":
+        text, fill = f"{x}", n.quantized(0).zero if n.is_integer else 0
+        sizes = [x.shape[a] + sides[2 * a - 2] + sides[2 * a - 1] for a in spatial]
+        for a in spatial:
+            if any(sides[2 * a - 2:2 * a]):
+                text = f"tc_pad_axis({text}, {a}, {sides[2 * a - 2]}, {sides[2 * a - 1]}, {fill})"
+        parts = [p for s, b in zip(sizes, block) if (p := exact_div(s, b)) is not None]
+        if len(parts) != count:
+            n.refuse("sizes that are no multiples of the block")
+        split = [x.shape[0], *[s for p, b in zip(parts, block) for s in (p, wrap(b))], *rest]
+        order = [*[2 * a for a in spatial], 0, *[2 * a - 1 for a in spatial], *range(2 * count + 1, len(split))]
+        shape = [x.shape[0] * area, *parts, *rest]
+        n.give(_regrouped(n, text, split, order, shape), x.dtype, shape)
+        return
+    batch = exact_div(x.shape[0], area)
+    if batch is None:
+        n.refuse("a batch that is no multiple of the block")
+    split = [*map(wrap, block), batch, *x.shape[1:]]
+    order = [count, *[a for i in range(count) for a in (count + 1 + i, i)], *range(2 * count + 1, len(split))]
+    whole = [x.shape[a] * b for a, b in zip(spatial, block)]
+    shape = [batch, *whole, *rest]
+    text = _regrouped(n, f"{x}", split, order, shape)
+    for a in spatial:
+        low, high = sides[2 * a - 2:2 * a]
+        if low or high:
+            text = f"tc_slice({text}, {a}, {low}, {n.importer.dims.c(whole[a - 1] - high)})"
+            shape[a] = whole[a - 1] - low - high
+    n.give(text, x.dtype, shape)
+
+
+def _regrouped(n: Node, text: str, split: Sequence[Expr], order: Sequence[int], shape: Sequence[Expr]) -> str:
+    return f"tc_reshape(tc_permute(tc_reshape({text}, {n.dim_list(split)}), {', '.join(map(str, order))}), " \
+           f"{n.dim_list(shape)})"
