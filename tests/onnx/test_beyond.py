@@ -78,6 +78,11 @@ with tempfile.TemporaryDirectory() as place:
         if not ok(result.returncode == 0, f"{name}: the results of ONNX Runtime"):
             print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
 
+    result = tool("check", "steps.onnx", "--isa", "avx2", "--cache", CACHE, "--inputs", "steps.in",
+                  "--expect", "steps.out", "--dim", "w=6")
+    if not ok(result.returncode == 0, "steps: of a width that --dim makes a constant"):
+        print("# " + (result.stdout + result.stderr).replace("\n", "\n# "))
+
     # Sizes without a name, and results of a size that is data where they cannot be computed with
     unnamed = e.model(e.graph([e.node("Relu", ["x"], ["y"], "r")], [e.value_info("x", e.FLOAT, [2, "?", "?", "None"])],
                               [e.value_info("y", e.FLOAT, None)]))

@@ -92,7 +92,7 @@ def range_(n: Node) -> None:
     if any(isinstance(e, Expr) and not e.is_const for e in numbers):
         _range_of_sizes(n, numbers, dtype)
         return
-    first, last, by = (float(e) for e in numbers)  # type: ignore[arg-type]
+    first, last, by = (float(e.value if isinstance(e, Expr) else e) for e in numbers)
     if not by:
         raise Malformed("a step of 0")
     total = max(math.ceil((last - first) / by), 0)
