@@ -16,7 +16,7 @@ enum { COLUMNS = 64 };
  * seq: acc[j] = fma(a[i], b[i*stride + j], acc[j]) for ascending i; n <= COLUMNS.
  * lanes: the sum of a[i]*b[i].
  */
-#define MULTIPLY_ADD(name, attribute, C, fma)                                                                          \
+#define MULTIPLY_ADD(name, attribute, C, fma, add)                                                                     \
     attribute static void accumulate_##name(C *restrict acc, int64_t n, const C *a, int64_t k, const C *restrict b,    \
                                             int64_t stride)                                                            \
     {                                                                                                                  \
@@ -28,17 +28,23 @@ enum { COLUMNS = 64 };
     }                                                                                                                  \
     attribute static C lanes_##name(const C *a, const C *b, int64_t n)                                                 \
     {                                                                                                                  \
-        TCI_SUM_LANES(C, n, a[i] * b[i], fma(a[i], b[i], sum))                                                         \
+        TCI_SUM_LANES(C, n, a[i] * b[i], fma(a[i], b[i], sum), add)                                                    \
     }
 
-MULTIPLY_ADD(f32, , float, tc_fma_f32)
-MULTIPLY_ADD(f64, , double, tc_fma_f64)
-MULTIPLY_ADD(wide, , double, tc_fma_wide)
+static inline double fma_noisy(double a, double b, double c)
+{
+    return tci_noisy_sum(a * b + c);
+}
+
+MULTIPLY_ADD(f32, , float, tc_fma_f32, tc_add_f32)
+MULTIPLY_ADD(f64, , double, tc_fma_f64, tc_add_f64)
+MULTIPLY_ADD(wide, , double, tc_fma_wide, tc_add_wide)
+MULTIPLY_ADD(noisy, , double, fma_noisy, tc_add_wide)
 
 /* A build for baseline x86-64 emulates fma; where the machine has the instruction, the same loops use it. */
 #if defined(__x86_64__) && !TC_HAVE_FMA
 #define HAVE_FMA_TWIN 1
-MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf)
+MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf, tc_add_f32)
 #else
 #define HAVE_FMA_TWIN 0
 #endif
@@ -83,9 +89,14 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
 #define CASE(T, C)                                                                                                     \
     case DT_##T: accumulate_##T(acc, n, (const C *)x + a_at, k, (const C *)y + b_at, stride); break;
         CASE(f64, double)
-        CASE(wide, double)
         INTEGERS(CASE)
 #undef CASE
+    case DT_wide:
+        if (tci_noise.on)
+            accumulate_noisy(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+        else
+            accumulate_wide(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+        break;
     }
 }
 
@@ -177,6 +188,8 @@ static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out,
                 const int64_t row = (z * m + i) * k, column = (z * n + j) * k, at = (z * m + i) * n + j;
                 if (out->dtype == TCI_F64)
                     ((double *)to)[at] = lanes_f64((const double *)x + row, (const double *)y + column, k);
+                else if (out->dtype == TCI_WIDE && tci_noise.on)
+                    ((double *)to)[at] = lanes_noisy((const double *)x + row, (const double *)y + column, k);
                 else if (out->dtype == TCI_WIDE)
                     ((double *)to)[at] = lanes_wide((const double *)x + row, (const double *)y + column, k);
 #if HAVE_FMA_TWIN

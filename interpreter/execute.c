@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "execute.h"
 
+#include "noise.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -242,11 +244,13 @@ static bool is_narrow(tci_dtype dtype)
 
 static bool execute_kernel(tci_run_env *env, const tci_node *node, const tci_tensor *in, tci_tensor *out)
 {
-    if (tci_primitives[node->op].elementwise)
-        return tci_op_elementwise(&env->scope, node, in, out);
-    if (kernels[node->op] == NULL)
+    tci_kernel *kernel = tci_primitives[node->op].elementwise ? tci_op_elementwise : kernels[node->op];
+    if (kernel == NULL)
         return tci_node_fail(&env->scope, node, "made by a later stage; the interpreter does not run it");
-    return kernels[node->op](&env->scope, node, in, out);
+    tci_noise_begin(node);
+    const bool ok = kernel(&env->scope, node, in, out);
+    tci_noise_end(node, ok ? out : NULL);
+    return ok;
 }
 
 /* f16 and bf16 are computed in f32: exact operands, each result rounded once (docs/numerics.md). */

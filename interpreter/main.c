@@ -4,6 +4,7 @@
  */
 #define _POSIX_C_SOURCE 200809L
 #include "data.h"
+#include "noise.h"
 #include "roundings.h"
 
 #include <errno.h>
@@ -26,6 +27,7 @@ static const char help[] =
     "  --out FILE           writes the results, by name, as safetensors\n"
     "  --pack FILE          writes the results' bytes in order, each filled up with zeros to a multiple of 64\n"
     "  --f64                computes floats in double with the host's libm; results are F64\n"
+    "  --noise SEED         with --f64: gives every result a random error, as large as one of rounding to its declared dtype\n"
     "  --roundings FILE     writes the floats that become integers; with --f64 reads them, and takes their integers where\n"
     "                       both runs have nearly the same float; prints in how many elements that made a difference,\n"
     "                       and in how many their integers differ as their floats do\n"
@@ -37,7 +39,8 @@ static const char help[] =
     "Exit codes: 0 ok, 1 an error in the graph or the data, 2 usage.\n";
 
 typedef struct options {
-    const char *graph, *function, *dims, *inputs, *weights_dir, *state, *state_out, *out, *pack, *roundings, *bound;
+    const char *graph, *function, *dims, *inputs, *weights_dir, *state, *state_out, *out, *pack, *roundings, *bound,
+        *noise;
     const char **finite;
     size_t finite_count;
     bool f64, list, help;
@@ -64,7 +67,8 @@ static int read_options(int argc, char **argv, options *o)
                   {"--out", &o->out},
                   {"--pack", &o->pack},
                   {"--roundings", &o->roundings},
-                  {"--bound", &o->bound}};
+                  {"--bound", &o->bound},
+                  {"--noise", &o->noise}};
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         size_t k = 0;
@@ -102,6 +106,10 @@ static int read_options(int argc, char **argv, options *o)
         return usage("--function is missing", "");
     if (o->out == NULL && o->pack == NULL && o->state_out == NULL)
         return usage("one of --out, --pack and --state-out is needed", "");
+    if (o->noise != NULL && !o->f64)
+        return usage("--noise goes with --f64", "");
+    if (o->noise != NULL)
+        tci_noise_start(strtoull(o->noise, NULL, 10));
     return 0;
 }
 

@@ -46,7 +46,7 @@ static bool make_rows(const tci_scope *scope, const tci_node *node, const tci_te
 #define SUM_LANES(T, C)                                                                                                \
     static C sum_lanes_##T(const C *x, int64_t n)                                                                      \
     {                                                                                                                  \
-        TCI_SUM_LANES(C, n, x[i], sum + x[i])                                                                          \
+        TCI_SUM_LANES(C, n, x[i], tc_add_##T(sum, x[i]), tc_add_##T)                                                   \
     }
 SUM_LANES(f32, float)
 SUM_LANES(f64, double)

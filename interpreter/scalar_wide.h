@@ -8,6 +8,7 @@
 
 #include <math.h>
 
+#include "noise.h"
 #include "tc_scalar.h"
 
 static inline double tc_neg_wide(double x)
@@ -97,7 +98,7 @@ static inline double tc_rem_wide(double a, double b)
 
 static inline double tc_add_wide(double a, double b)
 {
-    return a + b;
+    return tci_noisy_sum(a + b);
 }
 
 static inline double tc_sub_wide(double a, double b)
@@ -107,7 +108,7 @@ static inline double tc_sub_wide(double a, double b)
 
 static inline double tc_mul_wide(double a, double b)
 {
-    return a * b;
+    return tci_noisy_sum(a * b);
 }
 
 static inline double tc_div_wide(double a, double b)

@@ -10,30 +10,80 @@
  *   tc-data compare bits GOT.safetensors WANT.safetensors [NAME...]
  *       Every tensor of WANT but those named is in GOT with the same bits (or NaN in both places). Exit code 1 where
  *       one differs.
- *   tc-data compare RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]
+ *   tc-data compare RTOL,ATOL[,UNITS] GOT.safetensors WANT.safetensors [NAME...]
  *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
- *       f16 and bf16 are at least 16 units in the last place of 1. Prints for every tensor the largest error and the
- *       largest distance in units in the last place of GOT's dtype.
+ *       f16 and bf16 are UNITS in the last place of 1 at least. Prints for every tensor the largest error, in units in
+ *       the last place of GOT's dtype, too.
+ *   tc-data spread RTOL any|own GOT WANT CENTER COUNT SAMPLE... [NAME...]
+ *       |got - want| <= RTOL * |want| + 8 * spread: the largest distance of one of the COUNT samples from the center, and
+ *       half a unit in the last place at least. What is an infinity, a NaN, an integer or a bool is WANT's; with `any` it
+ *       may be a sample's. Prints besides how much of its bound an error is.
  *   tc-data errors GOT.safetensors WANT.safetensors
  *       A line a tensor of WANT, of floats: its name, the sum of its squares, that of the squares of the differences,
  *       the largest difference, the largest magnitude, how many rows along the last axis there are, and in how many of
  *       them the largest element is at the same place.
  */
-#include "tc_scalar.h"
-
-#include <tensor_compile/safetensors.h>
+#include "data.h"
 
 #include <errno.h>
 #include <math.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static int fail(const char *message)
+int data_fail(const char *message)
 {
     fprintf(stderr, "%s\n", message);
     return 2;
+}
+
+int data_fail_file(const char *path, const char *message)
+{
+    fprintf(stderr, "%s: error: %s\n", path, message);
+    return 2;
+}
+
+#define KIND_FLOAT 1
+#define KIND_SIGNED 0
+#define KIND_UNSIGNED 0
+#define KIND_BOOL 0
+const data_dtype data_dtypes[TC_DTYPE_COUNT + 1] = {
+#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file)                                                       \
+    [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
+#include "dtypes.def"
+#undef TC_DTYPE
+    [TC_DTYPE_COUNT] = {"?", 0, 1}, /* 8-bit floats, which models do not have */
+};
+
+int64_t data_count(const tc_safetensor *tensor)
+{
+    int64_t count = 1;
+    for (int d = 0; d < tensor->rank; ++d)
+        count *= tensor->shape[d];
+    return count;
+}
+
+double data_element(const tc_safetensor *tensor, int64_t i)
+{
+    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * data_dtypes[tensor->dtype].bytes;
+    float f;
+    double d;
+    uint16_t half;
+    switch (tensor->dtype) {
+    case TC_DTYPE_F64: return memcpy(&d, at, sizeof d), d;
+    case TC_DTYPE_F16: return memcpy(&half, at, sizeof half), tc_cast_f16_f64(half);
+    case TC_DTYPE_BF16: return memcpy(&half, at, sizeof half), tc_cast_bf16_f64(half);
+    default: return memcpy(&f, at, sizeof f), f;
+    }
+}
+
+double data_unit(tc_dtype dtype, double x)
+{
+    const int digits = data_dtypes[dtype].digits, width = 8 * (int)data_dtypes[dtype].bytes;
+    const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
+    int exponent;
+    frexp(fabs(x), &exponent);
+    return ldexp(1.0, (x == 0 || exponent < least ? least : exponent) - digits);
 }
 
 /* -- random -------------------------------------------------------------------------------------------------------- */
@@ -56,35 +106,10 @@ static float normal(uint64_t *state)
     return (float)(sum * 1.7320508075688772);
 }
 
-/* Of a file that cannot be read or written: what the tool shows as an error of the user's. */
-static int fail_file(const char *path, const char *message)
-{
-    fprintf(stderr, "%s: error: %s\n", path, message);
-    return 2;
-}
-
-#define KIND_FLOAT 1
-#define KIND_SIGNED 0
-#define KIND_UNSIGNED 0
-#define KIND_BOOL 0
-/* By dtype of files: the name in graph text, NULL where a model has none such; binary digits of the significand of a
- * float, 0 of others. */
-static const struct {
-    const char *name;
-    int digits;
-    size_t bytes;
-} dtypes[TC_DTYPE_COUNT + 1] = {
-#define TC_DTYPE(name, upper, c_type, bytes, kind, digits, file)                                                       \
-    [TC_DTYPE_##upper] = {#name, KIND_##kind * digits, bytes},
-#include "dtypes.def"
-#undef TC_DTYPE
-    [TC_DTYPE_COUNT] = {"?", 0, 1}, /* 8-bit floats, which models do not have */
-};
-
 static bool dtype_named(const char *wanted, tc_dtype *dtype)
 {
     for (*dtype = 0; *dtype < TC_DTYPE_COUNT; ++*dtype)
-        if (!strcmp(dtypes[*dtype].name, wanted))
+        if (!strcmp(data_dtypes[*dtype].name, wanted))
             return true;
     return false;
 }
@@ -108,7 +133,7 @@ static bool parse_spec(char *spec, tc_safetensor *tensor, long long *bound)
 
 static bool fill(tc_safetensor *tensor, long long bound, uint64_t *state)
 {
-    size_t count = 1, size = dtypes[tensor->dtype].bytes;
+    size_t count = 1, size = data_dtypes[tensor->dtype].bytes;
     for (int d = 0; d < tensor->rank; ++d)
         count *= (size_t)tensor->shape[d];
     unsigned char *data = malloc(count * size + 1);
@@ -136,156 +161,22 @@ static bool fill(tc_safetensor *tensor, long long bound, uint64_t *state)
 static int command_random(int count, char **arguments)
 {
     if (count < 2)
-        return fail("tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE...");
+        return data_fail("tc-data random SEED OUT.safetensors NAME:DTYPE:BOUND:SIZExSIZE...");
     uint64_t state = strtoull(arguments[0], NULL, 10);
     tc_safetensor *tensors = calloc((size_t)count, sizeof *tensors);
     if (!tensors)
-        return fail("out of memory");
+        return data_fail("out of memory");
     for (int i = 2; i < count; ++i) {
         long long bound;
         if (!parse_spec(arguments[i], &tensors[i - 2], &bound) || !fill(&tensors[i - 2], bound, &state))
-            return fail(arguments[i]);
+            return data_fail(arguments[i]);
     }
     const tc_status status = tc_safetensors_write(arguments[1], tensors, (size_t)count - 2);
     const char *reason = strerror(errno);
     for (int i = 2; i < count; ++i)
         free((void *)tensors[i - 2].data);
     free(tensors);
-    return status == TC_STATUS_OK ? 0 : fail_file(arguments[1], reason);
-}
-
-/* -- compare ------------------------------------------------------------------------------------------------------- */
-
-typedef struct worst {
-    int64_t differ, first; /* how many elements, and the first of them */
-    double error, ulp;     /* the largest, and in units of the last place of its element */
-    bool small;            /* that element is so near to zero that only atol makes the error right */
-} worst;
-
-static double element(const tc_safetensor *tensor, int64_t i)
-{
-    const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * dtypes[tensor->dtype].bytes;
-    float f;
-    double d;
-    uint16_t half;
-    switch (tensor->dtype) {
-    case TC_DTYPE_F64: return memcpy(&d, at, sizeof d), d;
-    case TC_DTYPE_F16: return memcpy(&half, at, sizeof half), tc_cast_f16_f64(half);
-    case TC_DTYPE_BF16: return memcpy(&half, at, sizeof half), tc_cast_bf16_f64(half);
-    default: return memcpy(&f, at, sizeof f), f;
-    }
-}
-
-/* The distance between the neighbours of a float at |x|, down to its denormals. */
-static double unit(tc_dtype dtype, double x)
-{
-    const int digits = dtypes[dtype].digits, width = 8 * (int)dtypes[dtype].bytes;
-    const int least = 3 - (1 << (width - digits - 1)); /* of frexp, at the smallest normal number */
-    int exponent;
-    frexp(fabs(x), &exponent);
-    return ldexp(1.0, (x == 0 || exponent < least ? least : exponent) - digits);
-}
-
-static void compare_floats(const tc_safetensor *got, const tc_safetensor *want, int64_t count, double rtol, double atol,
-                           worst *out)
-{
-    for (int64_t i = 0; i < count; ++i) {
-        const double a = element(got, i), b = element(want, i);
-        if ((isnan(a) && isnan(b)) || a == b)
-            continue;
-        const double error = fabs(a - b);
-        const bool right = error <= atol + rtol * fabs(b);
-        if (!isnan(out->error) && !(error <= out->error)) {
-            out->error = error;
-            out->ulp = error / unit(got->dtype, b);
-            out->small = right && !(error <= rtol * fabs(b));
-        }
-        if (!right && out->differ++ == 0)
-            out->first = i;
-    }
-}
-
-static bool equal_bits(const tc_safetensor *got, const tc_safetensor *want, int64_t i)
-{
-    const size_t size = dtypes[want->dtype].bytes;
-    if (!memcmp((const char *)got->data + (size_t)i * size, (const char *)want->data + (size_t)i * size, size))
-        return true;
-    return dtypes[want->dtype].digits && isnan(element(got, i)) && isnan(element(want, i));
-}
-
-static bool compare_one(const tc_safetensor *got, const tc_safetensor *want, const char *how)
-{
-    int64_t count = 1;
-    worst found = {0, -1, 0, 0, false};
-    double rtol = 0, atol = 0;
-    const bool floats = dtypes[got->dtype].digits && (want->dtype == got->dtype || want->dtype == TC_DTYPE_F64);
-    if (got->rank != want->rank || memcmp(got->shape, want->shape, (size_t)got->rank * sizeof *got->shape) ||
-        (got->dtype != want->dtype && !floats)) {
-        printf("%s: another dtype or shape  FAILED\n", want->name);
-        return false;
-    }
-    for (int d = 0; d < want->rank; ++d)
-        count *= want->shape[d];
-    const bool bits = !strcmp(how, "bits");
-    if (floats && !bits) {
-        sscanf(how, "%lf,%lf", &rtol, &atol);
-        if (dtypes[got->dtype].bytes == 2) { /* every operation of the model rounded to so few digits */
-            const double units = 16 * unit(got->dtype, 1);
-            rtol = fmax(rtol, units);
-            atol = fmax(atol, units);
-        }
-        compare_floats(got, want, count, rtol, atol, &found);
-    } else {
-        for (int64_t i = 0; i < count; ++i)
-            if (!equal_bits(got, want, i) && found.differ++ == 0)
-                found.first = i;
-    }
-    printf("%s: ", want->name);
-    if (bits || !floats)
-        printf("%s", found.differ ? "" : "equal");
-    else if (found.small)
-        printf("largest error %.3g, near zero%s", found.error, found.differ ? ", " : "");
-    else
-        printf("largest error %.3g, %.3g ulp%s", found.error, found.ulp, found.differ ? ", " : "");
-    if (found.differ)
-        printf("%lld of %lld elements differ, the first at %lld  FAILED", (long long)found.differ, (long long)count,
-               (long long)found.first);
-    putchar('\n');
-    return !found.differ;
-}
-
-static bool missing(const char *name)
-{
-    printf("%s: not among the outputs  FAILED\n", name);
-    return false;
-}
-
-static bool is_one_of(const char *name, int count, char **names)
-{
-    for (int i = 0; i < count; ++i)
-        if (!strcmp(name, names[i]))
-            return true;
-    return false;
-}
-
-static int command_compare(int count, char **arguments)
-{
-    if (count < 3)
-        return fail("tc-data compare bits|RTOL,ATOL GOT.safetensors WANT.safetensors [NAME...]");
-    tc_safetensors got, want;
-    if (tc_safetensors_open(&got, arguments[1]) != TC_STATUS_OK)
-        return fail_file(arguments[1], got.message);
-    if (tc_safetensors_open(&want, arguments[2]) != TC_STATUS_OK)
-        return fail_file(arguments[2], want.message);
-    bool same = true;
-    for (size_t i = 0; i < want.count; ++i) {
-        const tc_safetensor *wanted = &want.tensors[i], *found = tc_safetensors_find(&got, wanted->name);
-        if (!is_one_of(wanted->name, count - 3, arguments + 3))
-            same &= found ? compare_one(found, wanted, arguments[0]) : missing(wanted->name);
-    }
-    tc_safetensors_close(&got);
-    tc_safetensors_close(&want);
-    return same ? 0 : 1;
+    return status == TC_STATUS_OK ? 0 : data_fail_file(arguments[1], reason);
 }
 
 /* -- errors -------------------------------------------------------------------------------------------------------- */
@@ -300,13 +191,13 @@ static void print_errors(const tc_safetensor *got, const tc_safetensor *want)
     for (int64_t row = 0; row < rows; ++row) {
         int64_t first = 0, second = 0;
         for (int64_t i = row * length; i < (row + 1) * length; ++i) {
-            const double a = element(got, i), b = element(want, i), error = fabs(a - b);
+            const double a = data_element(got, i), b = data_element(want, i), error = fabs(a - b);
             signal += b * b;
             noise += error * error;
             largest = !(error <= largest) ? error : largest;
             most = !(fabs(b) <= most) ? fabs(b) : most;
-            first = a > element(got, row * length + first) ? i - row * length : first;
-            second = b > element(want, row * length + second) ? i - row * length : second;
+            first = a > data_element(got, row * length + first) ? i - row * length : first;
+            second = b > data_element(want, row * length + second) ? i - row * length : second;
         }
         agreeing += first == second;
     }
@@ -318,14 +209,15 @@ static int command_errors(int count, char **arguments)
 {
     tc_safetensors got, want;
     if (count != 2)
-        return fail("tc-data errors GOT.safetensors WANT.safetensors");
+        return data_fail("tc-data errors GOT.safetensors WANT.safetensors");
     if (tc_safetensors_open(&got, arguments[0]) != TC_STATUS_OK)
-        return fail_file(arguments[0], got.message);
+        return data_fail_file(arguments[0], got.message);
     if (tc_safetensors_open(&want, arguments[1]) != TC_STATUS_OK)
-        return fail_file(arguments[1], want.message);
+        return data_fail_file(arguments[1], want.message);
     for (size_t i = 0; i < want.count; ++i) {
         const tc_safetensor *wanted = &want.tensors[i], *found = tc_safetensors_find(&got, wanted->name);
-        if (dtypes[wanted->dtype].digits && found && found->dtype == wanted->dtype && found->bytes == wanted->bytes)
+        if (data_dtypes[wanted->dtype].digits && found && found->dtype == wanted->dtype &&
+            found->bytes == wanted->bytes)
             print_errors(found, wanted);
     }
     tc_safetensors_close(&got);
@@ -340,14 +232,14 @@ enum { SHOWN = 6 }; /* elements of a tensor */
 /* Any element as a double: an integer beyond 2^53 is rounded. */
 static double number(const tc_safetensor *tensor, int64_t i)
 {
-    const size_t size = dtypes[tensor->dtype].bytes;
+    const size_t size = data_dtypes[tensor->dtype].bytes;
     const unsigned char *at = (const unsigned char *)tensor->data + (size_t)i * size;
     int64_t wide = 0;
     switch (tensor->dtype) {
     case TC_DTYPE_F16:
     case TC_DTYPE_BF16:
     case TC_DTYPE_F32:
-    case TC_DTYPE_F64: return element(tensor, i);
+    case TC_DTYPE_F64: return data_element(tensor, i);
     case TC_DTYPE_I8: return *(const int8_t *)at;
     case TC_DTYPE_I16: return memcpy(&wide, at, size), (int16_t)wide;
     case TC_DTYPE_I32: return memcpy(&wide, at, size), (int32_t)wide;
@@ -360,7 +252,7 @@ static void show(const tc_safetensor *tensor)
 {
     int64_t count = 1, broken = 0;
     double least = INFINITY, most = -INFINITY, sum = 0;
-    printf("%s: %s[", tensor->name, dtypes[tensor->dtype].name);
+    printf("%s: %s[", tensor->name, data_dtypes[tensor->dtype].name);
     for (int d = 0; d < tensor->rank; ++d) {
         printf(d ? ",%lld" : "%lld", (long long)tensor->shape[d]);
         count *= tensor->shape[d];
@@ -386,9 +278,9 @@ static int command_show(int count, char **arguments)
 {
     tc_safetensors file;
     if (count < 1)
-        return fail("tc-data show IN.safetensors [NAME...]");
+        return data_fail("tc-data show IN.safetensors [NAME...]");
     if (tc_safetensors_open(&file, arguments[0]) != TC_STATUS_OK)
-        return fail_file(arguments[0], file.message);
+        return data_fail_file(arguments[0], file.message);
     for (int i = 1; i < count; ++i)
         if (tc_safetensors_find(&file, arguments[i]))
             show(tc_safetensors_find(&file, arguments[i]));
@@ -405,8 +297,10 @@ int main(int argc, char **argv)
     if (argc > 1 && !strcmp(argv[1], "random"))
         return command_random(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "compare"))
-        return command_compare(argc - 2, argv + 2);
+        return data_compare(argc - 2, argv + 2);
+    if (argc > 1 && !strcmp(argv[1], "spread"))
+        return data_spread(argc - 2, argv + 2);
     if (argc > 1 && !strcmp(argv[1], "errors"))
         return command_errors(argc - 2, argv + 2);
-    return fail("tc-data random|show|compare|errors ...");
+    return data_fail("tc-data random|show|compare|spread|errors ...");
 }

@@ -14,8 +14,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "check", help="compare the compiled model with the interpreter and with expected outputs", allow_abbrev=False,
         description="Builds MODEL.c, runs it and compares, output by output: its bits with the interpreter's on the "
-                    "simplified graph (they must be equal), and its values with the recorded graph in double precision "
-                    "(within the bound). With --expect also with the user's own outputs. Fails (exit code 1) where one "
+                    "simplified graph (they must be equal), and its values with the recorded graph in double "
+                    "precision (within what rounding explains). With --expect also with the user's own outputs. Fails (exit code 1) where one "
                     "differs, or where this machine runs none of the instruction sets. Every variant and every "
                     "instruction set that it runs is checked; the last line is the verdict.",
         epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
@@ -36,8 +36,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--save", default="", metavar="FILE",
                        help="write the outputs that were computed, taps among them, to this safetensors file")
     group.add_argument("--rtol", type=arguments.bound, metavar="R",
-                       help="bound: |got - want| <= atol + rtol * |want| (default: 1e-4; more with --precision)")
-    group.add_argument("--atol", type=arguments.bound, metavar="A", help="(default: 1e-5; more with --precision)")
+                       help="a bound of yours: |got - want| <= atol + rtol * |want| (1e-4 where only --atol is given); "
+                            "without both each element's bound is what rounding explains, docs/checking.md says how")
+    group.add_argument("--atol", type=arguments.bound, metavar="A", help="(1e-5 where only --rtol is given)")
     group.add_argument("--float", default="", metavar="FLOAT.c",
                        help="MODEL.c was made of this model by `quantize`: print how far each of its layers and "
                             "outputs is from the float one's over the samples of --inputs, and compare nothing else; "

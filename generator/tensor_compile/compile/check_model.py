@@ -32,9 +32,13 @@ from .numbers import number_of
 from .options import Options
 from .progress import Progress
 from .roundings import Followed
+from .spread import MOST, Spread, counts, decided
 
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
-BOUNDS = {"f32": (1e-4, 1e-5), "tf32": (5e-3, 1e-2), "f16": (5e-3, 1e-2), "bf16": (2e-2, 5e-2)}   # rtol, atol
+NEAR = "1e-4,1e-5"      # rtol, atol of floats that become integers
+# rtol, atol of products of fewer digits, and units in the last place of 1 for results of 16 bits
+BOUNDS = {"tf32": "5e-3,1e-2,16", "f16": "5e-3,1e-2,16", "bf16": "2e-2,5e-2,16"}
+EXPECTED = 1e-4         # of the user's own outputs, which other programs computed in their ways
 ANY_INTEGER = 1000  # bound of random integers that index nothing
 
 
@@ -57,6 +61,13 @@ class Request:
     save: str = ""
     externs: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+
+    def bound(self, otherwise: str) -> str:
+        """RTOL,ATOL as the user has them, the one that is not named is the usual one; else `otherwise`."""
+        if self.rtol is None and self.atol is None:
+            return otherwise
+        rtol, atol = NEAR.split(",")
+        return f"{rtol if self.rtol is None else self.rtol},{atol if self.atol is None else self.atol}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,11 +297,19 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     interpret(out=exact, graph="reference")
     interpret("--f64", out=wide)
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
-    rtol, atol = BOUNDS[options.precision]
-    bound = f"{rtol if request.rtol is None else request.rtol},{atol if request.atol is None else request.atol}"
-    rounds, steps = roundings.place(made.compiled.captured, function.name), \
-        roundings.steps(made.compiled.captured, function.name)
-    followed = functools.cache(lambda: roundings.follow(interpret, bound, tools.folder, made.captured.as_given))
+    fixed = request.bound(BOUNDS.get(options.precision, ""))
+    judge = Judge(tools, fixed)
+    steps = roundings.steps(made.compiled.captured, function.name)
+    same_numbers = options.precision == "f32"   # others have an order of sums, and numbers, of their own
+    rounds = same_numbers and roundings.place(made.compiled.captured, function.name) is not None
+    graph, center = "captured", wide
+    if options.numerics == "relaxed":   # its sums have other terms
+        graph, center = "reference", tools.folder / "wide-reference"
+        interpret("--f64", out=center, graph=graph)
+    plain = Spread(center, lambda n, out: interpret("--f64", "--noise", str(n), out=out, graph=graph),
+                   tools.folder / "noise", options.jobs)
+    followed = functools.cache(lambda: roundings.follow(interpret, fixed or NEAR, tools.folder, made.captured.as_given,
+                                                        options.jobs))
     # a device takes what suits it of its images: one run
     cpus = (made.target.arch,) if made.target.apart else made.target.isas
     for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
@@ -314,18 +333,21 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
         for suffix in ("", "-state") if states else ("",):
             got, named = Path(f"{out}{suffix}"), title + (": state" if suffix else "")
             right = True
-            if options.precision == "f32":   # others have an order of sums, and numbers, of their own
+            if same_numbers:
                 lines = _compared(tools, "bits", got, Path(f"{exact}{suffix}"))
                 right = _say(named, "bits of the interpreter", lines, taps, verdict)
-            lines = _compared(tools, bound, got, Path(f"{wide}{suffix}"))
-            if options.precision == "f32" and right and _wrong(lines) and rounds:
-                _say_followed(tools, named, bound, got, lines, followed(), suffix, steps, taps, verdict)
+            double = Path(f"{wide}{suffix}")
+            lines = judge.lines(got, double, plain, suffix, most=0 if rounds and right else MOST)
+            if rounds and right and _wrong(lines):
+                _say_followed(judge, named, got, double, lines, followed(), suffix, steps, taps, verdict)
             else:
                 _say(named, "double precision", lines, taps, verdict, steps)
-                if options.precision == "f32" and right and _wrong(lines):
-                    verdict.notes[_rounded_or_wrong(named, bound)] = None
+                if same_numbers and right and _wrong(lines):
+                    verdict.notes[_rounded_or_wrong(named, judge.bound)] = None
         if wanted.expect:
-            lines = _compared(tools, bound, out, expect, ignored)
+            lines = judge.lines(out, expect, plain, rtol=EXPECTED, ignored=ignored, most=0 if rounds else MOST)
+            if rounds and not judge.bound and _wrong(lines):
+                lines = judge.lines(out, expect, followed().spread, rtol=EXPECTED, ignored=ignored)
             right = _say(title, wanted.expect.shown, lines, taps, verdict, steps)
             verdict.notes |= dict.fromkeys(roundings.hints(lines, steps))
             if not right and taps and not any(wanted.expect.find(name) for name in taps):
@@ -338,21 +360,52 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
             files.write(Path(request.save), files.blocks(out))
 
 
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """How results are compared with those that they should be nearly equal to. bound: the user's RTOL,ATOL, "" for one
+    that the spread of each element gives."""
+
+    tools: Tools
+    bound: str
+
+    def lines(self, got: Path, want: Path, spread: Spread, suffix: str = "", rtol: float = 0, most: int = MOST,
+              ignored: Sequence[str] = ()) -> list[str]:
+        """A line a tensor; what differs too much ends in FAILED. rtol: what is right besides. most: samples."""
+        if self.bound:
+            return _compared(self.tools, self.bound, got, want, ignored)
+        lines: list[str] = []
+        for count in (n for n in counts() if n <= most):
+            lines = self.measured(got, want, spread, suffix, rtol, count, ignored)
+            if all(decided(line, count) for line in lines):
+                break
+        return lines
+
+    def measured(self, got: Path, want: Path, spread: Spread, suffix: str, rtol: float, count: int,
+                 ignored: Sequence[str] = (), others: str = "any") -> list[str]:
+        """With that many samples. others: whether an integer may be a sample's (any), or not (own)."""
+        samples = [f"{path}{suffix}" for path in spread.samples(count)[:count]]
+        return _data_lines(self.tools, want, "spread", str(rtol), others, str(got), str(want),
+                           f"{spread.center}{suffix}", str(len(samples)), *samples, *ignored)
+
+
 def _compared(tools: Tools, how: str, got: Path, want: Path, ignored: Sequence[str] = ()) -> list[str]:
-    """A line a tensor; what differs too much ends in FAILED."""
-    result = subprocess.run([str(tools.data), "compare", how, str(got), str(want), *ignored], capture_output=True,
-                            text=True, check=False)
+    """A line a tensor; what differs ends in FAILED. how: bits, or RTOL,ATOL."""
+    return _data_lines(tools, want, "compare", how, str(got), str(want), *ignored)
+
+
+def _data_lines(tools: Tools, want: Path, *words: str) -> list[str]:
+    result = subprocess.run([str(tools.data), *words], capture_output=True, text=True, check=False)
     if result.returncode not in (0, 1):
         raise UserError(result.stderr.strip(), str(want))
     return result.stdout.splitlines()
 
 
 def _rounded_or_wrong(title: str, bound: str) -> str:
-    """What a difference from double precision may be, where the bits are right. bound: rtol,atol."""
-    rtol, _, atol = bound.partition(",")
-    return f"the bits of {title} are the interpreter's, so either f32 rounds sums of many terms by more than " \
-           f"{atol} + {rtol} * |want| where the result is near zero, or the graph was simplified wrongly; " \
-           "docs/checking.md says how to tell"
+    """What a difference from double precision may be, where the bits are right. bound: rtol,atol, "" for none."""
+    rtol, _, atol = bound.partition(",")    # of f32, of which there are no units
+    what = f"by more than {atol} + {rtol} * |want|" if bound else f"otherwise than in {MOST} runs that round at random"
+    return f"the bits of {title} are the interpreter's, so either f32 rounds {what}, or the graph was simplified " \
+           "wrongly; docs/checking.md says how to tell"
 
 
 def _wrong(lines: Iterable[str]) -> list[str]:
@@ -374,23 +427,26 @@ def _say(title: str, with_what: str, lines: list[str], taps: Mapping[str, str], 
     return not _wrong(lines)
 
 
-def _say_followed(tools: Tools, title: str, bound: str, got: Path, lines: list[str], found: Followed, suffix: str,
+def _say_followed(judge: Judge, title: str, got: Path, double: Path, lines: list[str], found: Followed, suffix: str,
                   steps: Mapping[str, float], taps: Mapping[str, str], verdict: Verdict) -> None:
     """Of what differs in double precision, where floats become integers. With the integers of the model's own
-    arithmetic it has to be right."""
+    arithmetic it has to be right. lines: of what differs without any sample."""
+    again = judge.lines(got, double if not found.taken else Path(f"{found.results}{suffix}"), found.spread, suffix)
     if not found.taken:
-        _say(title, "double precision", lines, taps, verdict, steps)
+        _say(title, "double precision", again, taps, verdict, steps)
         verdict.notes |= dict.fromkeys(found.notes())
         return
+    if not judge.bound:
+        lines = judge.measured(got, double, found.spread, suffix, 0, found.spread.drawn, others="own")
     others = {line.partition(": ")[0] for line in _wrong(lines)}
     _say(title, "double precision", [line for line in lines if not line.endswith("FAILED")], taps, verdict, steps)
     for line in _wrong(lines):
         print(f"{title}: double precision: {roundings.in_steps(line, steps).removesuffix('FAILED').rstrip()}: "
               "by other integers")
-    again = [line for line in _compared(tools, bound, got, Path(f"{found.results}{suffix}"))
-             if line.partition(": ")[0] in others]
+    again = [line for line in again if line.partition(": ")[0] in others]
     _say(title, "double precision with the interpreter's integers", again, taps, verdict, steps)
-    verdict.notes |= dict.fromkeys(found.notes())
+    if others:
+        verdict.notes |= dict.fromkeys(found.notes())
 
 
 def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], names: Collection[str] | None = None

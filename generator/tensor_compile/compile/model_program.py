@@ -105,8 +105,8 @@ def data_tool(made: Planned, cache: Cache) -> Path:
     def make(folder: Path) -> None:
         run_tool([*made.host.command, *toolchain.BUILD_MACHINE, "-D_GNU_SOURCE",
                   f"-I{RUNTIME / 'include'}", f"-I{host_programs.GENERATOR}", f"-I{TEMPLATES / 'include'}",
-                  str(CHECK / "data.c"), *map(str, host_programs.SAFETENSORS), "-o", str(folder / "tc-data"), "-lm"],
-                 PART, folder)
+                  *(str(CHECK / name) for name in ("data.c", "compare.c")), *map(str, host_programs.SAFETENSORS),
+                  "-o", str(folder / "tc-data"), "-lm"], PART, folder)
 
     return host_programs.program(cache, key, make) / "tc-data"
 

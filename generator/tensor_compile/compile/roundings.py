@@ -17,6 +17,7 @@ from ..graph.table import PRIMITIVES
 from ..graph.verify import held
 from ..records import dataclass
 from .numbers import number_of
+from .spread import Spread
 
 ERROR = re.compile(r"largest error ([^\s,]+)")
 LEAST = 0.1     # steps, below which an error has nothing to do with them
@@ -26,9 +27,11 @@ ROUNDED = 0.005     # of an error, by which its three digits may be more than it
 @dataclass(frozen=True, slots=True)
 class Followed:
     """A run in double precision with integers of another one. taken: how many of these were others here; apart: how
-    many differ because their floats do by more than the bound, first: where. whole: both ran the same nodes."""
+    many differ because their floats do by more than the bound, first: where. whole: both ran the same nodes. spread: of
+    results that have these integers."""
 
     results: Path
+    spread: Spread
     taken: int
     apart: int
     first: str
@@ -47,14 +50,18 @@ class Followed:
                   "taken"
 
 
-def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Callable[[str], str]) -> Followed:
+def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Callable[[str], str], jobs: int | None
+           ) -> Followed:
     """interpret: runs the recorded graph; it is given options and where the results go. as_given: a place of the graph
-    as the user named the model."""
+    as the user named the model. jobs: how many runs at once."""
     kept, results = folder / "roundings", folder / "followed"
     interpret("--roundings", str(kept), out=folder / "exact-again")
-    said = interpret("--f64", "--roundings", str(kept), "--bound", bound, out=results).split()
-    kept.unlink()
-    return Followed(results, int(said[0]), int(said[1]), as_given(said[3]) if len(said) > 3 else "", said[2] == "whole")
+    words = ("--f64", "--roundings", str(kept), "--bound", bound)
+    said = interpret(*words, out=results).split()
+    spread = Spread(results, lambda n, out: interpret(*words, "--noise", str(n), out=out),
+                    folder / "noise-followed", jobs)
+    return Followed(results, spread, int(said[0]), int(said[1]), as_given(said[3]) if len(said) > 3 else "",
+                    said[2] == "whole")
 
 
 def place(module: Module, name: str) -> Loc | None:

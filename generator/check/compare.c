@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Tensors of one file beside those of another: by their bits, within a fixed bound, or within one that samples give, runs
+ * in which every rounding went another way (interpreter/noise.h).
+ */
+#include "data.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How far an element may be from the wanted one, in spreads: the largest distance of a sample of it from the center. The
+ * errors of N samples, normal as the element's own, are all less than an eighth of that one with a probability of about
+ * (N - 1)!! / 10^N: 1e-6 for 8 samples, 2e-10 for 16. */
+enum { SPREADS = 8 };
+
+typedef struct bound {
+    enum { BITS, FIXED, SPREAD } kind;
+    double rtol, atol, units;
+    bool any; /* what is no finite float may be a sample's */
+    tc_safetensors center, *samples;
+    size_t count;
+} bound;
+
+/* What one tensor is compared with besides the wanted one. */
+typedef struct beside {
+    const tc_safetensor *center, **samples;
+    size_t count;
+} beside;
+
+typedef struct worst {
+    int64_t differ, first; /* how many elements, and the first of them */
+    int64_t sampled;       /* elements that are not the wanted ones, but a sample's */
+    double error, ulp;     /* the largest, and in units of the last place of its element */
+    double share;          /* of its bound: the largest one, of whichever element */
+    bool small;            /* that element is so small beside its error that units mean nothing */
+} worst;
+
+static const double NEAR_ZERO = 1e-4; /* the least relative error that is told so */
+
+static bool same_number(double a, double b)
+{
+    return (isnan(a) && isnan(b)) || a == b;
+}
+
+static bool equal_bits(const tc_safetensor *a, const tc_safetensor *b, int64_t i)
+{
+    const size_t size = data_dtypes[a->dtype].bytes;
+    if (!memcmp((const char *)a->data + (size_t)i * size, (const char *)b->data + (size_t)i * size, size))
+        return true;
+    return data_dtypes[a->dtype].digits && isnan(data_element(a, i)) && isnan(data_element(b, i));
+}
+
+/* The largest error that rounding explains. */
+static double bound_of(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i)
+{
+    const double size = isfinite(want) ? fabs(want) : 0, relative = how->rtol * size;
+    if (how->kind == FIXED) {
+        const double least = data_dtypes[dtype].bytes == 2 ? how->units * data_unit(dtype, 1) : 0;
+        return fmax(how->atol, least) + fmax(how->rtol, least) * size;
+    }
+    const double center = data_element(with->center, i);
+    if (!isfinite(center))
+        return relative;
+    double spread = data_unit(dtype, center) / 2;
+    for (size_t k = 0; k < with->count; ++k) {
+        const double far = fabs(data_element(with->samples[k], i) - center);
+        spread = isfinite(far) ? fmax(spread, far) : spread;
+    }
+    return relative + SPREADS * spread;
+}
+
+/* Whether what `got` is, an infinity, a NaN or no float, is a sample's. */
+static bool is_sampled(const beside *with, const tc_safetensor *got, int64_t i)
+{
+    const bool floats = data_dtypes[got->dtype].digits != 0;
+    if (floats && isfinite(data_element(got, i)))
+        return false;
+    for (size_t k = 0; k < with->count; ++k)
+        if (floats ? same_number(data_element(got, i), data_element(with->samples[k], i))
+                   : equal_bits(got, with->samples[k], i))
+            return true;
+    return false;
+}
+
+static void compare_float(const bound *how, const beside *with, const tc_safetensor *got, const tc_safetensor *want,
+                          int64_t i, worst *out)
+{
+    const double a = data_element(got, i), b = data_element(want, i);
+    if (same_number(a, b))
+        return;
+    if (how->any && is_sampled(with, got, i)) {
+        ++out->sampled;
+        return;
+    }
+    const double error = fabs(a - b), most = bound_of(how, with, got->dtype, b, i);
+    const bool right = error <= most;
+    if (!isnan(out->error) && !(error <= out->error)) {
+        out->error = error;
+        out->ulp = error / data_unit(got->dtype, b);
+        out->small = right && !(error <= NEAR_ZERO * fabs(b));
+    }
+    out->share = isnan(out->share) || error / most <= out->share ? out->share : error / most;
+    if (!right && out->differ++ == 0)
+        out->first = i;
+}
+
+static void compare_exact(const bound *how, const beside *with, const tc_safetensor *got, const tc_safetensor *want,
+                          int64_t i, worst *out)
+{
+    if (equal_bits(got, want, i))
+        return;
+    if (how->any && is_sampled(with, got, i))
+        ++out->sampled;
+    else if (out->differ++ == 0)
+        out->first = i;
+}
+
+static bool same_type(const tc_safetensor *a, const tc_safetensor *b)
+{
+    const bool floats = data_dtypes[a->dtype].digits && (b->dtype == a->dtype || b->dtype == TC_DTYPE_F64);
+    return a->rank == b->rank && !memcmp(a->shape, b->shape, (size_t)a->rank * sizeof *a->shape) &&
+           (a->dtype == b->dtype || floats);
+}
+
+static void print_line(const bound *how, const char *name, bool floats, int64_t count, const worst *found)
+{
+    printf("%s: ", name);
+    const char *then = "";
+    if (how->kind == BITS || !floats) {
+        if (!found->differ)
+            printf("equal");
+        then = found->differ ? "" : ", ";
+    } else {
+        printf("largest error %.3g", found->error);
+        if (!found->small)
+            printf(", %.3g ulp", found->ulp);
+        else if (how->kind == FIXED)
+            printf(", near zero");
+        if (how->kind == SPREAD && found->error > 0)
+            printf(", %.2g of the bound", found->share);
+        then = ", ";
+    }
+    if (found->sampled) {
+        printf("%s%lld of %lld elements as other roundings have them", then, (long long)found->sampled,
+               (long long)count);
+        then = ", ";
+    }
+    if (found->differ)
+        printf("%s%lld of %lld elements differ, the first at %lld  FAILED", then, (long long)found->differ,
+               (long long)count, (long long)found->first);
+    putchar('\n');
+}
+
+static bool compare_one(const bound *how, const tc_safetensor *got, const tc_safetensor *want)
+{
+    const tc_safetensor **samples = calloc(how->count + 1, sizeof *samples);
+    beside with = {NULL, samples, 0};
+    if (!samples) {
+        printf("%s: out of memory  FAILED\n", want->name);
+        return false;
+    }
+    if (how->kind == SPREAD) {
+        with.center = tc_safetensors_find(&how->center, want->name);
+        for (size_t k = 0; k < how->count; ++k) {
+            const tc_safetensor *sample = tc_safetensors_find(&how->samples[k], want->name);
+            if (sample && same_type(got, sample))
+                samples[with.count++] = sample;
+        }
+    }
+    worst found = {0, -1, 0, 0, 0, 0, false};
+    const bool typed = same_type(got, want) && (how->kind != SPREAD || (with.center && same_type(got, with.center)));
+    const bool floats = data_dtypes[got->dtype].digits && how->kind != BITS;
+    const int64_t count = data_count(want);
+    if (!typed)
+        printf("%s: another dtype or shape  FAILED\n", want->name);
+    for (int64_t i = 0; i < count && typed; ++i) {
+        if (floats)
+            compare_float(how, &with, got, want, i, &found);
+        else
+            compare_exact(how, &with, got, want, i, &found);
+    }
+    if (typed)
+        print_line(how, want->name, floats, count, &found);
+    free(samples);
+    return typed && !found.differ;
+}
+
+static bool missing(const char *name)
+{
+    printf("%s: not among the outputs  FAILED\n", name);
+    return false;
+}
+
+static bool is_one_of(const char *name, int count, char **names)
+{
+    for (int i = 0; i < count; ++i)
+        if (!strcmp(name, names[i]))
+            return true;
+    return false;
+}
+
+/* left_out: names of tensors that are not compared. */
+static int compare_files(const bound *how, const char *got_path, const char *want_path, int count, char **left_out)
+{
+    tc_safetensors got, want;
+    if (tc_safetensors_open(&got, got_path) != TC_STATUS_OK)
+        return data_fail_file(got_path, got.message);
+    if (tc_safetensors_open(&want, want_path) != TC_STATUS_OK)
+        return data_fail_file(want_path, want.message);
+    bool same = true;
+    for (size_t i = 0; i < want.count; ++i) {
+        const tc_safetensor *wanted = &want.tensors[i], *found = tc_safetensors_find(&got, wanted->name);
+        if (!is_one_of(wanted->name, count, left_out))
+            same &= found ? compare_one(how, found, wanted) : missing(wanted->name);
+    }
+    tc_safetensors_close(&got);
+    tc_safetensors_close(&want);
+    return same ? 0 : 1;
+}
+
+int data_compare(int count, char **arguments)
+{
+    if (count < 3)
+        return data_fail("tc-data compare bits|RTOL,ATOL[,UNITS] GOT.safetensors WANT.safetensors [NAME...]");
+    bound how = {.kind = strcmp(arguments[0], "bits") ? FIXED : BITS};
+    if (how.kind == FIXED && sscanf(arguments[0], "%lf,%lf,%lf", &how.rtol, &how.atol, &how.units) < 2)
+        return data_fail("RTOL,ATOL is expected");
+    return compare_files(&how, arguments[1], arguments[2], count - 3, arguments + 3);
+}
+
+int data_spread(int count, char **arguments)
+{
+    const int fixed = 6, samples = count < fixed ? 0 : atoi(arguments[5]);
+    if (count < fixed + samples)
+        return data_fail("tc-data spread RTOL any|own GOT WANT CENTER COUNT SAMPLE... [NAME...]");
+    bound how = {.kind = SPREAD, .rtol = strtod(arguments[0], NULL), .any = !strcmp(arguments[1], "any")};
+    if (tc_safetensors_open(&how.center, arguments[4]) != TC_STATUS_OK)
+        return data_fail_file(arguments[4], how.center.message);
+    how.samples = calloc((size_t)samples + 1, sizeof *how.samples);
+    int code = how.samples ? 0 : data_fail("out of memory");
+    while (!code && how.count < (size_t)samples) {
+        tc_safetensors *sample = &how.samples[how.count];
+        if (tc_safetensors_open(sample, arguments[fixed + (int)how.count]) != TC_STATUS_OK)
+            code = data_fail_file(arguments[fixed + (int)how.count], sample->message);
+        else
+            ++how.count;
+    }
+    if (!code)
+        code = compare_files(&how, arguments[2], arguments[3], count - fixed - samples, arguments + fixed + samples);
+    for (size_t k = 0; k < how.count; ++k)
+        tc_safetensors_close(&how.samples[k]);
+    free(how.samples);
+    tc_safetensors_close(&how.center);
+    return code;
+}

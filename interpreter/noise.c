@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "noise.h"
+
+struct tci_noise tci_noise;
+
+/* digits: of the significand; least, most: the smallest normal number and the largest. */
+struct tci_format {
+    int digits;
+    double least, most;
+};
+
+static const struct tci_format f32 = {24, 0x1p-126, FLT_MAX}, f16 = {11, 0x1p-14, 65504},
+                               bf16 = {8, 0x1p-126, 0x1.fep127};
+
+void tci_noise_start(uint64_t seed)
+{
+    tci_noise = (struct tci_noise){.on = true, .draws = seed * 0x9e3779b97f4a7c15u};
+}
+
+static bool is_sum(tci_op op)
+{
+    return op == TCI_OP_reduce || op == TCI_OP_reduce_where || op == TCI_OP_window_reduce || op == TCI_OP_cumulative ||
+           op == TCI_OP_scatter || op == TCI_OP_dot || op == TCI_OP_dot_where || op == TCI_OP_convolution;
+}
+
+static double nearest(double x, const struct tci_format *to)
+{
+    const double unit = fmax(tci_power_below(x), to->least) * ldexp(2, -to->digits);
+    return rint(x / unit) * unit;
+}
+
+/* x is finite; beyond the range of the format it becomes infinite. */
+static double noisy(double x, const struct tci_format *to)
+{
+    const double found = nearest(x, to);
+    if (fabs(found) > to->most)
+        return copysign(INFINITY, x);
+    return found == x ? x : x + fmax(tci_power_below(x), to->least) * ldexp(1, -to->digits) * tci_draw();
+}
+
+static void noisy_all(const tci_tensor *tensor, const struct tci_format *to)
+{
+    double *x = (double *)(void *)tensor->data;
+    for (int64_t i = 0; i < tci_tensor_elements(tensor); i++)
+        if (fabs(x[i]) <= DBL_MAX)
+            x[i] = to == NULL ? tci_noisy_f64(x[i]) : noisy(x[i], to);
+}
+
+/* The largest errors of functions on f32 in units of the last place, as docs/numerics.md has them; those on f64 are no
+ * larger, but for erfc. 0: correctly rounded. */
+static double function_error(tci_op op)
+{
+    switch ((int)op) {
+    case TCI_OP_exp: return 1.0128;
+    case TCI_OP_log: return 0.9338;
+    case TCI_OP_expm1: return 1.4616;
+    case TCI_OP_log1p: return 1.5422;
+    case TCI_OP_tanh: return 2.6059;
+    case TCI_OP_sin: return 1.5762;
+    case TCI_OP_cos: return 1.5776;
+    case TCI_OP_pow: return 0.91;
+    case TCI_OP_erf: return 6.2345;
+    case TCI_OP_erfc: return 4.2;
+    case TCI_OP_lgamma: return 2.95;
+    default: return 0;
+    }
+}
+
+/* Adds the error of a function: in units of f32, but of f64. What f32 holds, such as exp(0), has none. */
+static void add_errors(const tci_node *node, const tci_tensor *tensor)
+{
+    const double error = function_error(node->op) * (node->types[0].dtype == TCI_F64 ? 0x1p-52 : 0x1p-23);
+    double *x = (double *)(void *)tensor->data;
+    for (int64_t i = 0; i < tci_tensor_elements(tensor) && error > 0; i++) {
+        const double size = node->op == TCI_OP_lgamma ? fmax(fabs(x[i]), 1) : x[i];
+        if (fabs(x[i]) <= DBL_MAX && (double)(float)x[i] != x[i])
+            x[i] += tci_power_below(size) * error * tci_draw();
+    }
+}
+
+void tci_noise_begin(const tci_node *node)
+{
+    const tci_dtype dtype = node->result_count ? node->types[0].dtype : TCI_WIDE;
+    if (tci_noise.on && is_sum(node->op) && tci_dtype_is_float(dtype))
+        tci_noise.sums = dtype == TCI_F64 ? TCI_SUMS_F64 : TCI_SUMS_F32; /* 16-bit floats are summed in f32 */
+}
+
+void tci_noise_end(const tci_node *node, const tci_tensor *out)
+{
+    tci_noise.sums = TCI_SUMS_WIDE;
+    const bool rounds = !tci_primitives[node->op].moves || node->op == TCI_OP_cast;
+    for (size_t r = 0; r < node->result_count && tci_noise.on && rounds && out != NULL; r++) {
+        if (out[r].dtype != TCI_WIDE)
+            continue;
+        const tci_dtype dtype = node->types[r].dtype;
+        add_errors(node, &out[r]);
+        noisy_all(&out[r], dtype == TCI_F16 ? &f16 : dtype == TCI_BF16 ? &bf16 : dtype == TCI_F64 ? NULL : &f32);
+    }
+}

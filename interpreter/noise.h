@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0
+ *
+ * Monte Carlo arithmetic (Parker, 1997), for runs in double that show how far rounding carries a model: every result of
+ * floats, and every partial sum, that the declared dtype does not hold gets an error drawn evenly from those that rounding
+ * to nearest has, up to half a unit in the last place. A function that f32 computes with a larger error gets one of that
+ * size. Results are not rounded besides: where most runs had the same neighbour of a number, they would show no error.
+ */
+#ifndef TCI_NOISE_H
+#define TCI_NOISE_H
+
+#include "ops.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+/* What the partial sums of the kernel that runs are rounded to. */
+typedef enum tci_sums { TCI_SUMS_WIDE, TCI_SUMS_F32, TCI_SUMS_F64 } tci_sums;
+
+/* The state of the one run of the process: scalar operations have no other argument. */
+extern struct tci_noise {
+    bool on;
+    tci_sums sums;
+    uint64_t draws;
+} tci_noise;
+
+void tci_noise_start(uint64_t seed);
+
+/* Around a kernel: its partial sums are rounded, and then its results, which are dense and its own; NULL where it failed. */
+void tci_noise_begin(const tci_node *node);
+void tci_noise_end(const tci_node *node, const tci_tensor *out);
+
+/* Uniform in (-1, 1): the upper bits of a linear congruential generator (Knuth's MMIX). */
+static inline double tci_draw(void)
+{
+    tci_noise.draws = tci_noise.draws * 6364136223846793005u + 1442695040888963407u;
+    return (double)((int64_t)tci_noise.draws >> 11) * 0x1p-52;
+}
+
+/* The power of two at |x| or below it; x is finite. */
+static inline double tci_power_below(double x)
+{
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    bits &= (uint64_t)0x7ff << 52;
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+/* A double cannot show whether it is exact: it is where f32 holds it. */
+static inline double tci_noisy_f64(double x)
+{
+    return fabs(x) <= DBL_MAX && (double)(float)x != x ? x + tci_power_below(x) * 0x1p-52 * tci_draw() : x;
+}
+
+/* Beyond the range of f32 it is infinite. */
+static inline double tci_noisy_f32(double x)
+{
+    if ((double)(float)x == x || x != x)
+        return x;
+    return isinf((float)x) ? (float)x : x + tci_power_below(x) * 0x1p-24 * tci_draw();
+}
+
+static inline double tci_noisy_sum(double x)
+{
+    return tci_noise.sums == TCI_SUMS_WIDE ? x : tci_noise.sums == TCI_SUMS_F32 ? tci_noisy_f32(x) : tci_noisy_f64(x);
+}
+
+#endif

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `check` takes for rounding and what not: right results of sums that cancel and of 16-bit models are right; wrong
+are those with one term too few or too many, two elements exchanged, a wrong mask, a small but wrong element."""
+from __future__ import annotations
+
+import contextlib
+import io
+import math
+import random
+import struct
+import sys
+import tempfile
+from dataclasses import replace
+from pathlib import Path
+from typing import Callable
+
+import models
+from tap import done, equal, note, ok
+from tensor_compile.compile import check_model, model_program
+from tensor_compile.compile.given import Case
+from tensor_compile.compile.options import Options
+
+sys.path.insert(0, str(models.ROOT / "tests" / "interpreter"))
+import st
+
+MODEL = """#include <tensor_compile/model.h>
+TC_MODEL(m)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 8, 1000);
+    tc_output(g, "sums", tc_sum(x, 1));
+    tc_output(g, "square", tc_mul(tc_sum(x, 1), tc_sum(x, 1)));
+}
+
+static tc_tensor two(tc_graph *g, tc_dtype dtype)
+{
+    tc_tensor x = tc_cast(tc_input(g, "x", TC_F32, 8, 64), dtype), w = tc_cast(tc_input(g, "w", TC_F32, 64, 64), dtype);
+    tc_tensor hidden = tc_relu(tc_matmul(x, w));
+    tc_output(g, "hidden", tc_cast(hidden, TC_F32));
+    return tc_cast(tc_matmul(hidden, w), TC_F32);
+}
+
+TC_FUNCTION(brain) { tc_output(g, "y", two(g, TC_BF16)); }
+TC_FUNCTION(halves) { tc_output(g, "y", two(g, TC_F16)); }
+
+TC_FUNCTION(attention)
+{
+    tc_tensor q = tc_input(g, "q", TC_F32, 1, 2, 9, 8), k = tc_input(g, "k", TC_F32, 1, 2, 9, 8);
+    tc_output(g, "y", tc_scaled_dot_product_attention(q, k, tc_input(g, "v", TC_F32, 1, 2, 9, 8), .causal = true));
+}
+
+/* Results far below any fixed bound. */
+TC_FUNCTION(small) { tc_output(g, "y", tc_mul(tc_softmax(tc_input(g, "x", TC_F32, 4, 50), 1), 1e-9f)); }
+
+/* Two classes are equal but for rounding: 0.1 + 0.2 and 0.3 in f32. */
+TC_FUNCTION(tied)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 3, 4);
+    tc_output(g, "best", tc_argmax(tc_concat(1, tc_sum_keepdims(tc_narrow(x, 1, 0, 2), 1), tc_narrow(x, 1, 2, 2)), 1));
+}
+
+/* 70000 is infinite in f16. */
+TC_FUNCTION(beyond) { tc_output(g, "y", tc_cast(tc_cast(tc_mul(tc_input(g, "x", TC_F32, 4), 7), TC_F16), TC_F32)); }
+"""
+Tensors = dict[str, tuple[str, list[int], list]]
+Change = Callable[[Tensors], None]
+
+
+def f32(value: float) -> float:
+    return struct.unpack("<f", struct.pack("<f", value))[0]
+
+
+with tempfile.TemporaryDirectory() as place:
+    folder = Path(place)
+    (folder / "m.c").write_text(MODEL, encoding="utf-8")
+    options = Options(str(folder / "m.c"), "m.c", str(folder / "m.o"), str(folder / "m.h"), models.cache(folder),
+                      isas=("x86_64",) if models.X86 else (), jobs=2)
+    request = check_model.Request(function="", dims=(), cases=(), rtol=None, atol=None, seed=1, threads=1, wrapper=())
+    call = model_program.Program.call
+
+    def run(function: str, inputs: Tensors | None = None, change: Change | None = None,
+            expect: Tensors | None = None) -> tuple[dict[tuple[str, str], bool], str]:
+        """Whether each comparison of each tensor is right, and what is printed. change: the results behind each call."""
+        def changed(self, symbol, source, out, *more, **named):
+            result = call(self, symbol, source, out, *more, **named)
+            if change is not None and result.returncode == 0:
+                tensors = st.read(out)
+                change(tensors)
+                st.write(out, tensors)
+            return result
+
+        cases: tuple[Case, ...] = ()
+        if inputs is not None:
+            st.write(folder / "in", inputs)
+            if expect is not None:
+                st.write(folder / "want", expect)
+            cases = (Case(str(folder / "in"), str(folder / "want") if expect is not None else ""),)
+        out = io.StringIO()
+        model_program.Program.call = changed
+        try:
+            with contextlib.redirect_stdout(out):
+                check_model.run(options, replace(request, function=function, cases=cases))
+        finally:
+            model_program.Program.call = call
+        said = out.getvalue()
+        lines = [line.split(": ") for line in said.splitlines()[:-1] if line.count(": ") >= 3]
+        return {(part[1].replace(str(folder / "want"), "want"), part[2]): not part[-1].endswith("FAILED")
+                for part in lines}, said
+
+    def right(name: str, *given, **named) -> None:
+        found, said = run(*given, **named)
+        if not ok(bool(found) and all(found.values()), f"right: {name}"):
+            note(said)
+
+    def wrong(name: str, tensor: str, *given, by: str = "double precision", **named) -> None:
+        found, said = run(*given, **named)
+        if not ok(not found[by, tensor] and all(good for (how, t), good in found.items()
+                                                if t != tensor and how == by), f"wrong: {name}"):
+            note(said)
+
+    def changes(tensor: str, *elements: tuple[int, float]) -> Change:
+        """Adds to elements."""
+        def change(tensors: Tensors) -> None:
+            for at, more in elements:
+                tensors[tensor][2][at] = f32(tensors[tensor][2][at] + more)
+        return change
+
+    def sets(tensor: str, at: int, value: float) -> Change:
+        return lambda tensors: tensors[tensor][2].__setitem__(at, value)
+
+    def exchange(tensor: str, i: int, j: int) -> Change:
+        def change(tensors: Tensors) -> None:
+            values = tensors[tensor][2]
+            values[i], values[j] = values[j], values[i]
+        return change
+
+    draw = random.Random(1)
+
+    def normal(*shape: int, scale: float = 1) -> tuple[str, list[int], list]:
+        count = 1
+        for n in shape:
+            count *= n
+        return "F32", list(shape), [f32(draw.gauss(0, scale)) for _ in range(count)]
+
+    # sums of a thousand terms of magnitude 1 that nearly cancel
+    rows = []
+    for _ in range(8):
+        half = [f32(draw.gauss(0, 1)) for _ in range(500)]
+        row = half + [f32(-v * (1 + 1e-6 * draw.random())) for v in half]
+        draw.shuffle(row)
+        rows += row
+    sums = {"x": ("F32", [8, 1000], rows)}
+    right("sums that cancel", "m", sums)
+    least = min(range(1000), key=lambda i: abs(abs(rows[i]) - 0.01))
+    wrong("a term of 0.01 is left out of a thousand", "sums", "m", sums, changes("sums", (0, -rows[least])))
+    wrong("a term is taken twice", "sums", "m", sums, changes("sums", (3, rows[3000])))
+    for seed in range(3):
+        right(f"other random inputs, {seed}", "m", {"x": normal(8, 1000)})
+    wrong("two results are exchanged", "sums", "m", {"x": normal(8, 1000)}, exchange("sums", 6, 7))
+    # the user's own sums, in another order
+    orders = [sum(sorted(rows[at:at + 1000])) for at in range(0, 8000, 1000)]
+    own: Tensors = {"sums": ("F32", [8], [f32(v) for v in orders])}
+    right("expected sums in another order", "m", sums, expect=own)
+    off: Tensors = {"sums": ("F32", [8], [f32(v + (0.01 if i == 5 else 0)) for i, v in enumerate(orders)])}
+    wrong("expected sums with another term", "sums", "m", sums, by="want", expect=off)
+
+    # 16 bits inside, f32 outside
+    for function in ("brain", "halves"):
+        right(f"{function}: random inputs", function)
+        x, w = normal(8, 64), normal(64, 64)
+        given = {"x": x, "w": w}
+        right(f"{function}: others", function, given)
+        right(f"{function}: inputs of very different rows", function,
+              {"x": ("F32", [8, 64], [f32(v * 16.0 ** -(i // 64)) for i, v in enumerate(x[2])]), "w": w})
+        hidden = [max(0.0, sum(x[2][64 * r + i] * w[2][64 * i + k] for i in range(64)))
+                  for r in range(8) for k in range(64)]
+        term = sorted((abs(hidden[64 * 2 + k] * w[2][64 * k + 5]), k) for k in range(64))[56][1]
+        wrong(f"{function}: one of the larger terms is left out", "y", function, given,
+              changes("y", (64 * 2 + 5, -hidden[64 * 2 + term] * w[2][64 * term + 5])))
+        wrong(f"{function}: two neighbours are exchanged", "hidden", function, given,
+              exchange("hidden", *next((i, i + 1) for i in range(511) if abs(hidden[i] - hidden[i + 1]) > 4)))
+
+    # a mask that is one position off, at its edge
+    given = {name: normal(1, 2, 9, 8) for name in "qkv"}
+    right("attention", "attention", given)
+
+    def one_more(tensors: Tensors) -> None:
+        """The last but one query of the first head takes the last key, too."""
+        q, k, v = (given[name][2] for name in "qkv")
+        scores = [sum(q[7 * 8 + d] * k[j * 8 + d] for d in range(8)) / math.sqrt(8) for j in range(9)]
+        total = sum(map(math.exp, scores))
+        for d in range(8):
+            tensors["y"][2][7 * 8 + d] = f32(sum(math.exp(s) / total * v[j * 8 + d] for j, s in enumerate(scores)))
+    wrong("a mask with one position more", "y", "attention", given, one_more)
+
+    # below a fixed bound of 1e-5 everything would be right
+    right("results of 1e-10", "small")
+    wrong("one of them is a hundredth off", "y", "small", None,
+          lambda tensors: tensors["y"][2].__setitem__(7, f32(tensors["y"][2][7] * 1.01)))
+    wrong("all of them are zero", "y", "small", None,
+          lambda tensors: tensors["y"][2].__setitem__(slice(None), [0.0] * 200))
+
+    # which of two equal classes is the larger one is rounding's to say, and which of two others is not
+    classes = {"x": ("F32", [3, 4], [f32(v) for v in (0.1, 0.2, 0.3, 0, 0.7, 0.1, 0.8, 0, 1, 0, 3, 2)])}
+    right("classes", "tied", classes)
+    for other in (0, 1):
+        found, said = run("tied", classes, sets("best", 0, other))
+        ok(found["double precision", "best"], f"class {other} of two that are equal but for rounding") or note(said)
+    for row, other in ((0, 2), (2, 0), (2, 2)):
+        wrong(f"class {other} in row {row}", "best", "tied", classes, sets("best", row, other))
+
+    # what overflows in f16 is infinite, and nothing else is there
+    large = {"x": ("F32", [4], [10000.0, -10000.0, 1.0, 9000.0])}
+    right("an overflow of f16", "beyond", large)
+    wrong("a number in its place", "y", "beyond", large, sets("y", 0, 5.0))
+    wrong("the other infinity", "y", "beyond", large, sets("y", 0, -float("inf")))
+    infinite: Tensors = {"y": ("F32", [4], [float("inf"), -float("inf"), float("inf"), 63000.0])}
+    wrong("a number where an infinity is expected", "y", "beyond", large, by="want", expect=infinite)
+    infinite = {"y": ("F32", [4], [float("inf"), -float("inf"), 7.0, 62976.0])}
+    equal(run("beyond", large, expect=infinite)[0]["want", "y"], True, "expected infinities")
+done()
