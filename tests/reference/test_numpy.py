@@ -163,6 +163,42 @@ with tempfile.TemporaryDirectory() as place:
     result = tool("--inputs", "all.npz", "--expect", "out.npz", command="check")
     ok(result.returncode == 0 and "out.npz: y: " in result.stdout, "check takes .npz") or \
         note(result.stdout + result.stderr)
+    def checked(*words: str) -> tuple[int, str]:
+        found = tool(*(("--isa", "x86_64") if models.X86 else ()), *words, command="check")
+        return found.returncode, found.stdout + found.stderr
+
+    code, said = checked(*two, "--expect", "y=y.npy", "--expect", "less=less.npy")
+    ok(code == 0 and "y.npy, less.npy: y: largest error 0, " in said and "less.npy: less: equal" in said,
+       "check takes .npy, of outputs, too") or note(said)
+    (folder / "off.npy").write_bytes(npy("'<f4'", (2, 3), Y[:-4] + struct.pack("<f", 3.7)))
+    code, said = checked("--inputs", "all.npz", "--expect", "y=off.npy")
+    ok(code == 1 and "off.npy: y: largest error 0.05, " in said and said.endswith("the first at 5\n"),
+       "beside a file, and sees another one") or note(said)
+    code, said = checked("--input", "ids=ids.npy", "--seed", "3")
+    ok(code == 0 and "both n=2" in said, "check makes up what is not given") or note(said)
+    # the state before the call; its sum in f32 is that of 2^24 and six quarters, or of six of them
+    (folder / "large.npz").write_bytes(npz({"sum.npy": npy("'<f4'", (3,), struct.pack("<3f", 1 << 24, 0, 0))}))
+    code, said = checked(*two, "--state", "large.npz")
+    large = said.partition("state: double precision: sum: largest error ")[2].partition(",")[0]
+    ok(code == 0 and float(large) == 0.75, "check takes a state") or note(said)
+    for words, code, text in (
+            ((*two, "--state", "x.safetensors"), 1, 'x.safetensors: error: no tensor "sum" for the state sum\n'),
+            ((*two, "--state", "sums.npz"), 1, "sums.npz: error: state sum: the file has f64[3], the model takes f32[3]\n"),
+            ((*two, "--expect", "z=y.npy"), 2, "--expect z=y.npy: both has no output 'z'\n  hint: its outputs: y, less\n"),
+            (("--input", "x=x.npy"), 2, "--input of ids is missing: both takes x, ids\n"),
+            (("--input", "z=x.npy"), 2, "--input z=x.npy: both has no input 'z'\n"),
+            (("--expect", "y=y.npy"), 2, "--expect needs --inputs or --input\n"),
+            ((*two, "--inputs", "all.npz", "--inputs", "all.npz"), 2,
+             "--input NAME=FILE and --expect NAME=FILE go with one --inputs and one --dims\n"),
+            ((*two, "--expect", "y=y.npy", "--expect", "y=off.npy"), 2, "--expect names y more than once\n"),
+            ((*two, "--expect", "y.npy"), 1, "y.npy: error: one array, where tensors by name are read\n")):
+        (folder / "sums.npz").write_bytes(npz({"sum.npy": npy("'<f8'", (3,), bytes(24))}))
+        got, said = checked(*words)
+        ok(got == code and text in said and "Traceback" not in said, f"check {' '.join(words)}") or note(said)
+    result = tool("--state", "x.safetensors", "--seed", "1", command="check", model="brief.c")
+    ok(result.returncode == 2 and "--state: the model has no state" in result.stderr, "a state of none") or \
+        note(result.stderr)
+
     for command, words in (("profile", ("--input", "ids=ids.npy")), ("profile", two), ("bench", two),
                            ("profile", ("--inputs", "all.npz"))):
         result = tool(*words, "--calls", "3", command=command)
@@ -224,8 +260,7 @@ with tempfile.TemporaryDirectory() as place:
             (("--input", f"x={'a' * 300}"), 1, "error: cannot be read: File name too long\n"),
             (("--inputs", "odd.npz"), 1, "odd.npz: x: error: not a .npy file\n"),
             (("--inputs", "x.npy"), 1, "x.npy: error: one array, where tensors by name are read\n"
-             "  hint: np.savez(FILE, NAME=x) writes an array with its name, and `run` takes it as it is: "
-             "--input NAME=FILE\n"),
+             "  hint: np.savez(FILE, NAME=x) writes an array with its name; --input NAME=FILE takes it as it is, "),
             (("--input", "x=double.npy", "--input", "ids=ids.npy"), 1, "double.npy: error: input x: the file has "
              'f64[2,3], the model takes f32[n,3]\n  hint: x.astype("float32")\n'),
             (("--input", "x=empty.npy", "--seed", "1"), 2, "empty.npy: error: n = 0 is not in 1..64\n"),

@@ -244,10 +244,19 @@ def array(text: str) -> tuple[str, str]:
     return name, file
 
 
+def expected(text: str) -> str | tuple[str, str]:
+    """A file of outputs, or one of them and the .npy that has it."""
+    return array(text) if text.endswith(".npy") and "=" in text else text
+
+
 def add_inputs(group: argparse._ArgumentGroup, default: str) -> None:
     """The inputs of one call. default: what inputs are that are not given."""
     group.add_argument("--inputs", default="", metavar="FILE",
                        help=f"the inputs by name: safetensors, or a .npz of NumPy{default}")
+    add_input(group)
+
+
+def add_input(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--input", action="append", type=array, default=[], metavar="NAME=FILE.npy",
                        help="this input is the array of a .npy of NumPy; may be given several times, also with "
                             "--inputs")

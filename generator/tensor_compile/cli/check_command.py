@@ -25,9 +25,13 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                        help="the inputs by name, safetensors or a .npz of NumPy; sizes of dims are those of their "
                             "shapes; may be given several times (default: random; integers within the tensors "
                             "that they index)")
-    group.add_argument("--expect", action="append", default=[], metavar="FILE",
+    arguments.add_input(group)
+    group.add_argument("--expect", action="append", type=arguments.expected, default=[], metavar="FILE|NAME=FILE.npy",
                        help="expected outputs by name, safetensors or a .npz: the first goes with the first "
-                            "--inputs, …")
+                            "--inputs, …; or one of them, a .npy of NumPy")
+    group.add_argument("--state", default="", metavar="FILE",
+                       help="the state before each call, by name: safetensors or a .npz (default: random floats, "
+                            "integers are zero)")
     group.add_argument("--tap", action="append", default=[], metavar="NAME",
                        help="also compare what this part of the model computes, under its name: a scope "
                             "(layer.0.query), or an operation in one (layer.0.query.linear#4); `*` stands for any "
@@ -48,7 +52,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     group.add_argument("--least", type=arguments.bound, metavar="DB",
                        help="with --float: fail where the signal of a layer or an output is less than so many decibels "
                             "above its error")
-    group.add_argument("--seed", type=int, default=1, metavar="N", help="of random inputs (default: 1)")
+    group.add_argument("--seed", type=int, default=None, metavar="N",
+                       help="of random inputs (default: 1); where there are files of inputs, of those that they lack")
     arguments.add_call(parser)
     arguments.add_model(parser)
     parser.set_defaults(run=run)
@@ -60,25 +65,33 @@ def run(args: argparse.Namespace) -> int:
 
     if args.inputs and len(args.dims) > 1:
         raise UsageError("--inputs goes with one --dims")
-    if args.expect and len(args.expect) != len(args.inputs):
+    arrays = arguments.by_name("--input", args.input)
+    expected = arguments.by_name("--expect", [one for one in args.expect if isinstance(one, tuple)])
+    expect = [one for one in args.expect if isinstance(one, str)]
+    if expect and len(expect) != max(len(args.inputs), bool(arrays)):
         raise UsageError("every --expect needs --inputs of its own")
+    if expected and not args.inputs and not arrays:
+        raise UsageError("--expect needs --inputs or --input")
+    if (arrays or expected) and (len(args.inputs) > 1 or len(args.dims) > 1):
+        raise UsageError("--input NAME=FILE and --expect NAME=FILE go with one --inputs and one --dims")
     if args.float:
         return _beside_float(args)
     if args.least is not None or args.interpret:
         raise UsageError(f"--{'interpret' if args.interpret else 'least'} goes with --float")
-    cases = [Case(inputs, args.expect[i] if args.expect else "") for i, inputs in enumerate(args.inputs)]
+    cases = [Case(inputs, expect[i] if expect else "", arrays, expected)
+             for i, inputs in enumerate(args.inputs or ([""] if arrays else []))]
     request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
                                   args.threads,
                             args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
-                            tuple(args.extern_source), arguments.by_name("--map", args.map))
+                            tuple(args.extern_source), arguments.by_name("--map", args.map), args.state)
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)
 
 
 def _beside_float(args: argparse.Namespace) -> int:
     from ..compile import quantize_model
 
-    if args.expect or args.tap or args.save or not args.inputs:
-        raise UsageError("--float goes with --inputs, and without --expect, --tap and --save")
+    if args.expect or args.tap or args.save or args.input or args.state or not args.inputs:
+        raise UsageError("--float goes with --inputs, and without --input, --state, --expect, --tap and --save")
     request = quantize_model.Request(tuple(args.inputs), "", function=args.function, threads=args.threads,
                                      dims=args.dims[0] if args.dims else {}, names=arguments.by_name("--map", args.map),
                                      interpret=args.interpret)

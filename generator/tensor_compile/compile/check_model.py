@@ -23,7 +23,7 @@ from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const
-from . import assemble, files, given, host_programs, model_program, roundings
+from . import assemble, files, given, host_programs, model_program, roundings, tensor_files
 from .assemble import Made, Planned
 from .capture_run import Captured
 from .given import Case, Given
@@ -45,7 +45,8 @@ ANY_INTEGER = 1000  # bound of random integers that index nothing
 @dataclass(frozen=True, slots=True)
 class Request:
     """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one,
-    or those of the shapes of the inputs. cases: the user's own inputs and outputs; () for random inputs. names: the
+    or those of the shapes of the inputs. cases: the user's own inputs and outputs; () for random inputs. seed: of these,
+    and of inputs that a case lacks; None: it must have all. state: the user's file of it, "" for a random one. names: the
     model's name of a tensor -> the files', where they differ. externs: C sources of the functions that the model calls
     with tc_extern. wrapper: the words that start a program of the target here. save: where the outputs are written, ""
     nowhere."""
@@ -55,12 +56,13 @@ class Request:
     cases: tuple[Case, ...]
     rtol: float | None
     atol: float | None
-    seed: int
+    seed: int | None
     threads: int
     wrapper: tuple[str, ...]
     save: str = ""
     externs: tuple[str, ...] = ()
     names: Mapping[str, str] = field(default_factory=dict)
+    state: str = ""
 
     def bound(self, otherwise: str) -> str:
         """RTOL,ATOL as the user has them, the one that is not named is the usual one; else `otherwise`."""
@@ -72,11 +74,13 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One function at some sizes. inputs, expect: the user's files, None for random inputs, for no outputs."""
+    """One function at some sizes. inputs, expect: the user's files, None for no outputs. made_up: inputs that no file
+    has."""
 
     function: FunctionPlan
     sizes: dict[str, int]
-    inputs: Given | None = None
+    inputs: Given
+    made_up: Sequence[str]
     expect: Given | None = None
 
 
@@ -114,12 +118,19 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
+    for case in request.cases:      # what is wrong with a file is said before the model is built
+        _case_inputs(case, request, options.shown)
+        _case_expected(case, request)
+    if request.state:
+        Given.read(request.state, {})
     with Progress() as progress:
         made = assemble.run(options, progress)
         progress.say("")
         model_program.warn_fewer(options, request.threads, made.target)
         cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
+        if request.state and not made.compiled.plan.states:
+            raise OptionError("--state: the model has no state", request.state)
         known_dims(made.compiled.plan.functions, request.dims, options.shown)
         runs = [r for function in checked for r in _runs(function, request, made.captured, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
@@ -130,7 +141,7 @@ def run(options: Options, request: Request) -> int:
             given.refuse_names(request.names, [*known, *tapped],
                                [f for r in runs for f in (r.inputs, r.expect) if f is not None])
         if not runs:
-            Given.read(request.cases[0].inputs, request.names).require(checked[0].inputs[0], "input")
+            _case_inputs(request.cases[0], request, options.shown).require(checked[0].inputs[0], "input")
         if request.save and len(runs) > 1:
             raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
                               "choose one with --function and --dims")
@@ -164,17 +175,35 @@ def chosen(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
 
 def _runs(function: FunctionPlan, request: Request, captured: Captured, several: bool) -> list[Run]:
     """Of the user's cases those that have the function's inputs, where there are other functions (several)."""
+    wanted = [b.name for b in function.inputs]
     if not request.cases:
-        return [Run(function, sizes) for sizes in sizes_for(function, request.dims, captured)]
+        nothing = Given(captured.shown, {}, request.names)
+        return [Run(function, sizes, nothing, wanted) for sizes in sizes_for(function, request.dims, captured)]
     found = []
     named = {k: v for given in request.dims for k, v in given.items()}
     for case in request.cases:
-        inputs = Given.read(case.inputs, request.names)
+        inputs = _case_inputs(case, request, captured.shown)
         if several and not inputs.has(function.inputs):
             continue
-        expect = Given.read(case.expect, request.names) if case.expect else None
-        found.append(Run(function, given.sizes(function, inputs, named, captured), inputs, expect))
+        given.refuse_arrays("--input", case.arrays, function, function.inputs, captured.shown)
+        given.refuse_arrays("--expect", case.arrays_expected, function, function.outputs, captured.shown)
+        left = inputs.missing(function.inputs)
+        if request.seed is None and not case.inputs:
+            given.refuse_missing(left, function, case.arrays, captured.shown)
+        made_up = [] if request.seed is None else left
+        expect = _case_expected(case, request)
+        found.append(Run(function, given.sizes(function, inputs, named, captured, made_up), inputs, made_up, expect))
     return found
+
+
+def _case_inputs(case: Case, request: Request, shown: str) -> Given:
+    return Given.of(case.inputs, case.arrays, request.names, shown)
+
+
+def _case_expected(case: Case, request: Request) -> Given | None:
+    if not case.expect and not case.arrays_expected:
+        return None
+    return Given.of(case.expect, case.arrays_expected, request.names, ", ".join(case.arrays_expected.values()))
 
 
 def _unknown(wanted: Run, taps: Mapping[str, Loc | None], others: set[str]) -> list[str]:
@@ -267,11 +296,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     function, sizes = wanted.function, wanted.sizes
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
     inputs, expect = tools.folder / "inputs", tools.folder / "expect"
-    if wanted.inputs:
-        inputs = wanted.inputs.renamed([b.name for b in function.inputs], inputs)
-    else:
-        model_program.run([str(tools.data), "random", str(request.seed), str(inputs),
-                           *specs(made.compiled, function, sizes)])
+    seed = 1 if request.seed is None else request.seed
+    inputs = inputs_file(made.compiled, function, sizes, wanted.inputs, wanted.made_up, seed, tools.data, inputs)
     taps = {name: made.captured.as_given(str(loc or "no place known"))
             for name, loc in made.compiled.taps.get(function.name, {}).items()}
     if wanted.expect:
@@ -281,10 +307,13 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
         common += ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())]
     states = made.compiled.plan.states
     before = tools.folder / "state"
-    if states:
+    if states and request.state:
+        given.write_state(request.state, states, before)
+    elif states:
         # counters and positions of a state start as zero: what they may be is the model's secret
-        model_program.run([str(tools.data), "random", str(request.seed + 1), str(before),
+        model_program.run([str(tools.data), "random", str(seed + 1), str(before),
                            *(f"{b.name}:{b.dtype}:1:{'x'.join(map(str, b.shape))}" for b in states)])
+    if states:
         common += ["--state", str(before)]
     exact, wide = tools.folder / "exact", tools.folder / "wide"
 
@@ -447,6 +476,23 @@ def _say_followed(judge: Judge, title: str, got: Path, double: Path, lines: list
     _say(title, "double precision with the interpreter's integers", again, taps, verdict, steps)
     if others:
         verdict.notes |= dict.fromkeys(found.notes())
+
+
+def inputs_file(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], inputs: Given, made_up: Sequence[str],
+                seed: int, data: Path, path: Path) -> Path:
+    """A file of the function's inputs under the model's names: those of the user's files, and those that are made up.
+    data: tc-data. path: where it may be written."""
+    wanted = [b.name for b in function.inputs]
+    if wanted and not made_up:
+        return inputs.renamed(wanted, path)
+    random = path.with_name(f"{path.name}-made-up")
+    model_program.run([str(data), "random", str(seed), str(random), *specs(compiled, function, sizes, made_up)])
+    parts = [(random, tensor_files.read(random, str(random)))]
+    if len(made_up) < len(wanted):
+        there = inputs.renamed(wanted, path.with_name(f"{path.name}-given"))
+        parts.append((there, {n: t for n, t in tensor_files.read(there, str(there)).items() if n in wanted}))
+    tensor_files.write(path, *parts)
+    return path
 
 
 def specs(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], names: Collection[str] | None = None

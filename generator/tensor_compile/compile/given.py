@@ -22,10 +22,13 @@ MOST_SIZES = 100_000   # of a dim that are tried where a shape is no multiple of
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One call: a file of inputs, and one of expected outputs ("" for none)."""
+    """One call: a file of inputs, and one of expected outputs, "" for none. arrays, arrays_expected: .npy files of
+    tensors, by the model's name, that these lack."""
 
     inputs: str
     expect: str = ""
+    arrays: Mapping[str, str] = field(default_factory=dict)
+    arrays_expected: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +52,15 @@ class Given:
             begin = f.read(len(numpy_files.ARRAY))
         if begin == numpy_files.ARRAY:
             raise UserError("one array, where tensors by name are read", shown, "np.savez(FILE, NAME=x) writes an "
-                            "array with its name, and `run` takes it as it is: --input NAME=FILE")
+                            "array with its name; --input NAME=FILE takes it as it is, for `check` --expect NAME=FILE, too")
         if begin.startswith(numpy_files.ARCHIVE):
             return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
         return Given(shown, tensor_files.read(path, shown), names)
+
+    @staticmethod
+    def of(file: str, arrays: Mapping[str, str], names: Mapping[str, str], shown: str) -> "Given":
+        """Of a file, "" for none, and .npy files. shown: what is named where there is no file."""
+        return (Given.read(file, names) if file else Given(shown, {}, names)).beside(arrays)
 
     def beside(self, apart: Mapping[str, str]) -> "Given":
         """With tensors of files of their own, .npy, by the model's name."""
@@ -74,6 +82,9 @@ class Given:
     def has(self, buffers: Iterable[Buffer]) -> bool:
         return all(self.find(b.name) is not None for b in buffers)
 
+    def missing(self, buffers: Iterable[Buffer]) -> list[str]:
+        return [b.name for b in buffers if self.find(b.name) is None]
+
     def require(self, buffer: Buffer, what: str) -> Tensor:
         tensor = self.find(buffer.name)
         name = self._name(buffer.name)
@@ -84,8 +95,8 @@ class Given:
         return tensor
 
     def besides(self, wanted: Iterable[str]) -> list[str]:
-        """The file's tensors that are none of these and that --map does not name."""
-        return [name for name in self.tensors if name not in {*wanted, *self.names.values()}]
+        """Tensors of the files that are none of these and that --map does not name."""
+        return [name for name in (*self.tensors, *self.alone) if name not in {*wanted, *self.names.values()}]
 
     def renamed(self, wanted: list[str], path: Path) -> Path:
         """The file itself, or one at `path` in which the wanted tensors have the model's names."""
@@ -97,6 +108,35 @@ class Given:
         here = [(Path(self.shown), {**kept, **others})] if kept or others else []
         tensor_files.write(path, *here, *((Path(file), {name: self.alone[name]}) for name, file in self.apart.items()))
         return path
+
+
+def refuse_arrays(option: str, arrays: Mapping[str, str], function: FunctionPlan, buffers: Sequence[Buffer],
+                  shown: str) -> None:
+    """Raises where a .npy is that of no input, or of no output. option: the one that names them."""
+    names, what = [b.name for b in buffers], "input" if option == "--input" else "output"
+    for name, file in arrays.items():
+        if name not in names:
+            raise OptionError(f"{option} {name}={file}: {function.name} has no {what} {name!r}", shown,
+                              closest(name, names) + f"its {what}s: {', '.join(names) or 'none'}")
+
+
+def refuse_missing(left: Sequence[str], function: FunctionPlan, arrays: Mapping[str, str], shown: str) -> None:
+    """Raises where inputs are left that none of the .npy files is, and there is no other file."""
+    if left:
+        missing = f"--input of {', '.join(left)}" if arrays else "--inputs"
+        raise OptionError(f"{missing} is missing: {function.name} takes {', '.join(b.name for b in function.inputs)}",
+                          shown, "--inputs FILE has them by name (safetensors, or a .npz of NumPy), --input "
+                          "NAME=FILE.npy is one of them, --seed 1 makes up the others")
+
+
+def write_state(file: str, states: Sequence[Buffer], path: Path) -> None:
+    """The states of the user's file, at `path`. Raises where it lacks one, or has another type of it."""
+    start = Given.read(file, {})
+    for buffer in states:
+        tensor = start.require(buffer, "state")
+        if tensor.dtype != buffer.dtype or tensor.shape != tuple(size.value for size in buffer.shape):
+            raise UserError(f"state {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}", file)
+    tensor_files.write(path, (Path(file), {b.name: start.tensors[b.name] for b in states}))
 
 
 def refuse_names(names: Mapping[str, str], known: Collection[str], files: Sequence[Given]) -> None:

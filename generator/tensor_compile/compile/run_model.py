@@ -42,8 +42,7 @@ class Request:
 
     def given(self, shown: str) -> Given:
         """The inputs of files. shown: the model, which is named where no file is."""
-        file = Given.read(self.inputs, self.names) if self.inputs else Given(shown, {}, self.names)
-        return file.beside(self.arrays)
+        return Given.of(self.inputs, self.arrays, self.names, shown)
 
 
 def run(options: Options, request: Request) -> int:
@@ -92,10 +91,8 @@ def _require_outputs(function: FunctionPlan, states: Sequence[Buffer], request: 
     """Raises where an output that is to be written is none, or it or a state of a dtype that its file cannot have.
     states: of all functions, which one file holds."""
     outputs = {b.name: b.dtype for b in function.outputs}
+    given.refuse_arrays("--output", request.arrays_out, function, function.outputs, shown)
     for name, file in request.arrays_out.items():
-        if name not in outputs:
-            raise OptionError(f"--output {name}={file}: {function.name} has no output {name!r}", shown,
-                              closest(name, outputs) + f"its outputs: {', '.join(outputs)}")
         numpy_files.require_writable(name, outputs[name], file)
     for file, buffers in ((request.out, function.outputs), (request.state_out, states)):
         for b in buffers if file.endswith(ARCHIVE) else ():
@@ -124,31 +121,15 @@ def inputs_of(function: FunctionPlan, request: Request, made: Made, folder: Path
             raise OptionError(f"--dims: {function.name} has no dim {name!r}", captured.shown,
                               f"its dims: {', '.join(d.sym.name for d in function.dims) or 'none'}")
     wanted = [b.name for b in function.inputs]
-    for name, file in request.arrays.items():
-        if name not in wanted:
-            raise OptionError(f"--input {name}={file}: {function.name} has no input {name!r}", captured.shown,
-                              closest(name, wanted) + f"its inputs: {', '.join(wanted) or 'none'}")
+    given.refuse_arrays("--input", request.arrays, function, function.inputs, captured.shown)
     inputs = request.given(captured.shown)
     given.refuse_names(request.names, wanted, [inputs])
-    left = [b for b in function.inputs if inputs.find(b.name) is None]
-    if left and request.seed is None and not request.inputs:
-        missing = f"--input of {', '.join(b.name for b in left)}" if request.arrays else "--inputs"
-        raise OptionError(f"{missing} is missing: {function.name} takes {', '.join(wanted)}", captured.shown,
-                          "--inputs FILE has them by name (safetensors, or a .npz of NumPy), --input NAME=FILE.npy is "
-                          "one of them, --seed 1 makes up the others")
-    made_up = [] if request.seed is None else [b.name for b in left]
+    left = inputs.missing(function.inputs)
+    if request.seed is None and not request.inputs:
+        given.refuse_missing(left, function, request.arrays, captured.shown)
+    made_up = [] if request.seed is None else left
     sizes = given.sizes(function, inputs, request.dims, captured, made_up)
-    if not made_up and (request.inputs or request.arrays):
-        return inputs.renamed(wanted, path), sizes
-    random = folder / "made-up"
-    model_program.run([str(data), "random", str(request.seed or 0), str(random),
-                       *check_model.specs(made.compiled, function, sizes, made_up)])
-    parts = [(random, tensor_files.read(random, str(random)))]
-    if len(made_up) < len(wanted):
-        there = inputs.renamed(wanted, folder / "given")
-        parts.append((there, {n: t for n, t in tensor_files.read(there, str(there)).items() if n in wanted}))
-    tensor_files.write(path, *parts)
-    return path, sizes
+    return check_model.inputs_file(made.compiled, function, sizes, inputs, made_up, request.seed or 0, data, path), sizes
 
 
 def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
@@ -160,10 +141,7 @@ def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
         return "-", "-"
     before = folder / "state"
     if request.state:
-        start = Given.read(request.state, {})
-        for buffer in found:
-            start.require(buffer, "state")
-        tensor_files.write(before, (Path(request.state), {b.name: start.tensors[b.name] for b in found}))
+        given.write_state(request.state, found, before)
     else:
         tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in found})
     return str(before), str(folder / "state-out")
