@@ -176,6 +176,18 @@ with tempfile.TemporaryDirectory() as place:
        "beside a file, and sees another one") or note(said)
     code, said = checked("--input", "ids=ids.npy", "--seed", "3")
     ok(code == 0 and "both n=2" in said, "check makes up what is not given") or note(said)
+    code, said = checked(*two, "--save", "saved.npz")
+    with zipfile.ZipFile(folder / "saved.npz") as archive:
+        equal((code, archive.namelist(), parsed(archive.read("y.npy"))[1]), (0, ["y.npy", "less.npy"], Y),
+              "check --save writes a .npz where the name says so") or note(said)
+    code, said = checked("--inputs", "all.npz", "--expect", "saved.npz")
+    ok(code == 0 and "saved.npz: y: largest error 0, " in said, "which --expect reads") or note(said)
+    result = tool("--seed", "1", "--save", "y.npz", command="check", model="brief.c")
+    ok(result.returncode == 1 and "y.npz: error: y is bf16, which NumPy does not have" in result.stderr and
+       "right" not in result.stdout, "--save of bf16") or note(result.stdout + result.stderr)
+    code, said = checked("--save", "y.npy")
+    ok(code == 2 and "--save y.npy: a .npy holds one array without a name; write a .npz\n" in said, "--save y.npy") or \
+        note(said)
     # the state before the call; its sum in f32 is that of 2^24 and six quarters, or of six of them
     (folder / "large.npz").write_bytes(npz({"sum.npy": npy("'<f4'", (3,), struct.pack("<3f", 1 << 24, 0, 0))}))
     code, said = checked(*two, "--state", "large.npz")

@@ -244,6 +244,12 @@ def array(text: str) -> tuple[str, str]:
     return name, file
 
 
+def refuse_array(option: str, file: str, instead: str) -> None:
+    """Raises where a file of tensors by name is to be a .npy."""
+    if file.endswith(".npy"):
+        raise UsageError(f"{option} {file}: a .npy holds one array without a name; {instead}")
+
+
 def expected(text: str) -> str | tuple[str, str]:
     """A file of outputs, or one of them and the .npy that has it."""
     return array(text) if text.endswith(".npy") and "=" in text else text

@@ -38,7 +38,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "characters of one level, so '*' is every outermost part; may be given several times. The "
                             "first part that differs is named. --expect may hold such tensors, too")
     group.add_argument("--save", default="", metavar="FILE",
-                       help="write the outputs that were computed, taps among them, to this safetensors file")
+                       help="write the outputs that were computed, taps among them, to this file: safetensors, or where "
+                            "its name ends in .npz one of NumPy")
     group.add_argument("--rtol", type=arguments.bound, metavar="R",
                        help="a bound of yours: |got - want| <= atol + rtol * |want| (1e-4 where only --atol is given); "
                             "without both each element's bound is what rounding explains, docs/checking.md says how")
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> int:
 
     if args.inputs and len(args.dims) > 1:
         raise UsageError("--inputs goes with one --dims")
+    arguments.refuse_array("--save", args.save, "write a .npz")
     arrays = arguments.by_name("--input", args.input)
     expected = arguments.by_name("--expect", [one for one in args.expect if isinstance(one, tuple)])
     expect = [one for one in args.expect if isinstance(one, str)]

@@ -43,9 +43,7 @@ def run(args: argparse.Namespace) -> int:
     from ..compile import run_model
 
     for option, file in (("--outputs", args.outputs), ("--state-out", args.state_out)):
-        if file.endswith(".npy"):
-            raise UsageError(f"{option} {file}: a .npy holds one array without a name; write a .npz, or each output by "
-                             "--output NAME=FILE.npy")
+        arguments.refuse_array(option, file, "write a .npz, or each output by --output NAME=FILE.npy")
     written = [os.path.abspath(file) for file in (args.outputs, args.state_out, *(f for _, f in args.output)) if file]
     for file in written:
         if written.count(file) > 1:

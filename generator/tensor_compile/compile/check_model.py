@@ -23,7 +23,7 @@ from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const
-from . import assemble, files, given, host_programs, model_program, roundings, tensor_files
+from . import assemble, files, given, host_programs, model_program, numpy_files, roundings, tensor_files
 from .assemble import Made, Planned
 from .capture_run import Captured
 from .given import Case, Given
@@ -145,6 +145,7 @@ def run(options: Options, request: Request) -> int:
         if request.save and len(runs) > 1:
             raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
                               "choose one with --function and --dims")
+        numpy_files.require_archivable(request.save, runs[0].function.outputs if runs else ())
         with cache.scratch() as scratch:
             folder = Path(scratch)
             names, externs = model_program.extern_sources(made, options.shown, request.externs)
@@ -386,7 +387,7 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
                 verdict.notes[f"{wanted.expect.shown}: not compared: {', '.join(ignored)} (no parts that --tap names)"
                               ] = None
         if request.save:
-            files.write(Path(request.save), files.blocks(out))
+            numpy_files.write_tensors(request.save, out, tools.folder / "archive")
 
 
 @dataclass(frozen=True, slots=True)

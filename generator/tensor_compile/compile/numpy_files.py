@@ -11,14 +11,16 @@ import struct
 import zipfile
 from math import prod
 from pathlib import Path
-from typing import BinaryIO, Iterator, Mapping
+from typing import BinaryIO, Iterable, Iterator, Mapping
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
+from ..loops.scalar_ir import Buffer
 from . import files
-from .tensor_files import BLOCK, opened, Tensor
+from .tensor_files import BLOCK, opened, read, Tensor
 
 ARRAY, ARCHIVE = b"\x93NUMPY", b"PK"   # how the files begin
+ARCHIVED = ".npz"       # how the names of files of several arrays end
 NAMES = {"f32": "<f4", "f64": "<f8", "f16": "<f2", "i8": "|i1", "i16": "<i2", "i32": "<i4", "i64": "<i8",
          "u8": "|u1", "u16": "<u2", "u32": "<u4", "u64": "<u8", "bool": "|b1"}   # a dtype that is not here has no name
 DTYPE_OF = {name: dtype for dtype, name in NAMES.items()}
@@ -116,6 +118,21 @@ def cast(wanted: str, got: str) -> str:
 
 
 # -- writing --------------------------------------------------------------------------------------------------------
+def require_archivable(file: str, buffers: Iterable[Buffer]) -> None:
+    """Raises where the file is to be a .npz and NumPy has not the dtype of a tensor of it."""
+    for b in buffers if file.endswith(ARCHIVED) else ():
+        require_writable(b.name, b.dtype, file)
+
+
+def write_tensors(path: str, source: Path, scratch: Path) -> None:
+    """A file of tensors where the user wants it, in the format that its name asks for; "": nowhere. It is made at
+    `scratch`, where it is an archive."""
+    if path.endswith(ARCHIVED):
+        write_archive(Path(path), scratch, source, read(source, str(source)))
+    elif path:
+        files.write(Path(path), files.blocks(source))
+
+
 def require_writable(name: str, dtype: str, shown: str) -> None:
     """Raises where NumPy has no such dtype."""
     if dtype not in NAMES:

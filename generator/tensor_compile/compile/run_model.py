@@ -6,7 +6,7 @@ from dataclasses import field
 from pathlib import Path
 from typing import Mapping, Sequence
 
-from ..errors import closest, OptionError, UserError
+from ..errors import OptionError, UserError
 from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
@@ -15,8 +15,6 @@ from .assemble import Made
 from .given import Given
 from .options import Options
 from .progress import Progress
-
-ARCHIVE = ".npz"   # how the names of NumPy's files of several arrays end
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,19 +70,11 @@ def run(options: Options, request: Request) -> int:
                             f"{result.stderr.strip() or f'exit code {result.returncode}'}", options.shown)
         print(model_program.run([str(data), "show", str(out), *(b.name for b in function.outputs)]), end="")
         results = tensor_files.read(out, str(out))
-        _write(request.out, out, folder)
+        numpy_files.write_tensors(request.out, out, folder / "archive")
         for name, file in request.arrays_out.items():
             files.write(Path(file), numpy_files.array(out, results[name]))
-        _write(request.state_out, Path(after), folder)
+        numpy_files.write_tensors(request.state_out, Path(after), folder / "archive")
     return 0
-
-
-def _write(path: str, source: Path, folder: Path) -> None:
-    """A file of tensors where the user wants it, in the format that its name asks for; "": nowhere."""
-    if path.endswith(ARCHIVE):
-        numpy_files.write_archive(Path(path), folder / "archive", source, tensor_files.read(source, str(source)))
-    elif path:
-        files.write(Path(path), files.blocks(source))
 
 
 def _require_outputs(function: FunctionPlan, states: Sequence[Buffer], request: Request, shown: str) -> None:
@@ -94,9 +84,8 @@ def _require_outputs(function: FunctionPlan, states: Sequence[Buffer], request: 
     given.refuse_arrays("--output", request.arrays_out, function, function.outputs, shown)
     for name, file in request.arrays_out.items():
         numpy_files.require_writable(name, outputs[name], file)
-    for file, buffers in ((request.out, function.outputs), (request.state_out, states)):
-        for b in buffers if file.endswith(ARCHIVE) else ():
-            numpy_files.require_writable(b.name, b.dtype, file)
+    numpy_files.require_archivable(request.out, function.outputs)
+    numpy_files.require_archivable(request.state_out, states)
 
 
 def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
