@@ -130,8 +130,8 @@ with tempfile.TemporaryDirectory() as name:
                                     encoding="utf-8")
     says(f"none of its layers is one of {folder / 'other.c'}: it was not made of that model by quantize", *beside,
          "--float", folder / "other.c", "--interpret")
-    says("--float goes with --inputs, and without --input, --state, --expect, --tap and --save", *beside, "--float", folder / "m.c",
-         "--tap", "*")
+    says("--float goes with --inputs, and without --input, --state, --expect, --tap and --save", *beside,
+         "--float", folder / "m.c", "--tap", "*")
     says("tensor-compile check: error: --least goes with --float\n  hint: see tensor-compile check --help\n", *beside,
          "--least", "20")
     (folder / "m.safetensors").write_bytes((folder / "inf.safetensors").read_bytes())

@@ -79,7 +79,7 @@ with tempfile.TemporaryDirectory() as place:
 
     def run(function: str, inputs: Tensors | None = None, change: Change | None = None,
             expect: Tensors | None = None) -> tuple[dict[tuple[str, str], bool], str]:
-        """Whether each comparison of each tensor is right, and what is printed. change: the results behind each call."""
+        """Whether each comparison of each tensor is right, and what is printed. change: of the results of each call."""
         def changed(self, symbol, source, out, *more, **named):
             result = call(self, symbol, source, out, *more, **named)
             if change is not None and result.returncode == 0:

@@ -35,6 +35,14 @@ TC_MODEL(halves)
     tc_output(g, "d", tc_neg(tc_input(g, "b", TC_F32, tc_dim_add(m, k))));
 }
 """
+STEPS = """#include <tensor_compile/model.h>
+TC_MODEL(steps)
+{
+    tc_dim h = tc_dynamic(g, "h", 8, 64, .divisor = 8), w = tc_dynamic(g, "w", 1, 64);
+    tc_output(g, "y", tc_neg(tc_input(g, "x", TC_F32, h)));
+    tc_output(g, "z", tc_neg(tc_input(g, "both", TC_F32, tc_dim_add(h, w))));
+}
+"""
 TWO = """#include <tensor_compile/model.h>
 TC_MODEL(two)
 {
@@ -100,6 +108,7 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "both.c").write_text(SOURCE, encoding="utf-8")
     (folder / "brief.c").write_text(SHORT, encoding="utf-8")
     (folder / "halves.c").write_text(HALVES, encoding="utf-8")
+    (folder / "steps.c").write_text(STEPS, encoding="utf-8")
     (folder / "two.c").write_text(TWO, encoding="utf-8")
     files = {
         "x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS, version=2), "all.npz": npz(
@@ -195,8 +204,10 @@ with tempfile.TemporaryDirectory() as place:
     ok(code == 0 and float(large) == 0.75, "check takes a state") or note(said)
     for words, code, text in (
             ((*two, "--state", "x.safetensors"), 1, 'x.safetensors: error: no tensor "sum" for the state sum\n'),
-            ((*two, "--state", "sums.npz"), 1, "sums.npz: error: state sum: the file has f64[3], the model takes f32[3]\n"),
-            ((*two, "--expect", "z=y.npy"), 2, "--expect z=y.npy: both has no output 'z'\n  hint: its outputs: y, less\n"),
+            ((*two, "--state", "sums.npz"), 1,
+             "sums.npz: error: state sum: the file has f64[3], the model takes f32[3]\n"),
+            ((*two, "--expect", "z=y.npy"), 2,
+             "--expect z=y.npy: both has no output 'z'\n  hint: its outputs: y, less\n"),
             (("--input", "x=x.npy"), 2, "--input of ids is missing: both takes x, ids\n"),
             (("--input", "z=x.npy"), 2, "--input z=x.npy: both has no input 'z'\n"),
             (("--expect", "y=y.npy"), 2, "--expect needs --inputs or --input\n"),
@@ -225,6 +236,31 @@ with tempfile.TemporaryDirectory() as place:
        result.stderr, "a dim of which a shape leaves two sizes is not guessed") or note(result.stdout + result.stderr)
     equal([tool(*pair, "--dims", f"m={m}", model="halves.c").returncode for m in (3, 4, 5, 6)], [1, 0, 0, 1],
           "but may be named")
+    # sizes that contradict each other, and those that a dim does not take
+    result = tool("--input", "x=wide.npy", "--input", "ids=ids.npy")
+    equal(result.stderr, "ids.npy: error: input ids: the file has i64[2], the model takes i64[n]: axis 0 is 2, not 65\n"
+          "  hint: n = 65 by axis 0 of the input x in wide.npy\n", "two files of other sizes are both named")
+    result = tool(*two, "--dims", "n=3")
+    equal(result.stderr, "x.npy: error: input x: the file has f32[2,3], the model takes f32[n,3]: axis 0 is 2, not 3\n"
+          "  hint: n = 3 by --dims\n", "and --dims")
+    for size in (8, 12, 16, 72, 5):
+        (folder / f"{size}.npy").write_bytes(npy("'<f4'", (size,), bytes(4 * size)))
+    result = tool("--input", "x=16.npy", "--input", "both=5.npy", "--dims", "w=1", model="steps.c")
+    equal(result.stderr, "5.npy: error: input both: the file has f32[5], the model takes f32[h + w]: axis 0 is 5, "
+          "not 17\n  hint: h = 16 by axis 0 of the input x in 16.npy; w = 1 by --dims\n",
+          "a size of two dims has two origins")
+    result = tool("--input", "x=12.npy", "--input", "both=16.npy", model="steps.c")
+    equal((result.returncode, result.stderr), (
+          1, "12.npy: error: input x: the file has f32[12], the model takes f32[h]: "
+          "axis 0 is 12, which no h, a multiple of 8, gives\n  hint: the range of h is declared at steps.c:4\n"),
+          "a size that is no multiple of the dim's divisor")
+    result = tool("--input", "x=72.npy", "--input", "both=16.npy", "--dims", "w=1", model="steps.c")
+    ok(result.returncode in (1, 2) and "no multiple" not in result.stderr, "one out of range says nothing of it")
+    for size, text in ((12, "--dims: h = 12 is no multiple of 8\n  hint: the range of h is declared at steps.c:4\n"),
+                       (72, "--dims: h = 72 is not in 8..64\n  hint: the range of h is declared at steps.c:4\n")):
+        result = tool("--seed", "1", "--dims", f"h={size},w=1", model="steps.c")
+        ok(result.returncode == 2 and text in result.stderr, f"--dims h={size}") or note(result.stderr)
+
     result = tool(*two, "--output", "y=o.npy", "--output", "less=./o.npy")
     ok(result.returncode == 2 and "o.npy is to be written twice: every --output, --outputs and "
        "--state-out has a file of its own" in result.stderr and not (folder / "o.npy").exists(),

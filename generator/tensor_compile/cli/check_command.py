@@ -15,9 +15,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "check", help="compare the compiled model with the interpreter and with expected outputs", allow_abbrev=False,
         description="Builds MODEL.c, runs it and compares, output by output: its bits with the interpreter's on the "
                     "simplified graph (they must be equal), and its values with the recorded graph in double "
-                    "precision (within what rounding explains). With --expect also with the user's own outputs. Fails (exit code 1) where one "
-                    "differs, or where this machine runs none of the instruction sets. Every variant and every "
-                    "instruction set that it runs is checked; the last line is the verdict.",
+                    "precision (within what rounding explains). With --expect also with the user's own outputs. Fails "
+                    "(exit code 1) where one differs, or where this machine runs none of the instruction sets. Every "
+                    "variant and every instruction set that it runs is checked; the last line is the verdict.",
         epilog="Examples: tensor-compile check model.c --inputs x.safetensors --expect y.safetensors --rtol 1e-4; "
                "tensor-compile check model.c --dims batch=2 --tap '*' --save layers.safetensors")
     group = parser.add_argument_group("check")
@@ -38,8 +38,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
                             "characters of one level, so '*' is every outermost part; may be given several times. The "
                             "first part that differs is named. --expect may hold such tensors, too")
     group.add_argument("--save", default="", metavar="FILE",
-                       help="write the outputs that were computed, taps among them, to this file: safetensors, or where "
-                            "its name ends in .npz one of NumPy")
+                       help="write the outputs that were computed, taps among them, to this file: safetensors, or "
+                            "where its name ends in .npz one of NumPy")
     group.add_argument("--rtol", type=arguments.bound, metavar="R",
                        help="a bound of yours: |got - want| <= atol + rtol * |want| (1e-4 where only --atol is given); "
                             "without both each element's bound is what rounding explains, docs/checking.md says how")

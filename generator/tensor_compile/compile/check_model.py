@@ -45,11 +45,11 @@ ANY_INTEGER = 1000  # bound of random integers that index nothing
 @dataclass(frozen=True, slots=True)
 class Request:
     """dims: the sizes to check at, each a mapping by dim name; () for every specialized combination and a generic one,
-    or those of the shapes of the inputs. cases: the user's own inputs and outputs; () for random inputs. seed: of these,
-    and of inputs that a case lacks; None: it must have all. state: the user's file of it, "" for a random one. names: the
-    model's name of a tensor -> the files', where they differ. externs: C sources of the functions that the model calls
-    with tc_extern. wrapper: the words that start a program of the target here. save: where the outputs are written, ""
-    nowhere."""
+    or those of the shapes of the inputs. cases: the user's own inputs and outputs; () for random inputs. seed: of
+    these, and of inputs that a case lacks; None: it must have all. state: the user's file of it, "" for a random one.
+    names: the model's name of a tensor -> the files', where they differ. externs: C sources of the functions that the
+    model calls with tc_extern. wrapper: the words that start a program of the target here. save: where the outputs are
+    written, "" nowhere."""
 
     function: str
     dims: tuple[dict[str, int], ...]
@@ -479,8 +479,8 @@ def _say_followed(judge: Judge, title: str, got: Path, double: Path, lines: list
         verdict.notes |= dict.fromkeys(found.notes())
 
 
-def inputs_file(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], inputs: Given, made_up: Sequence[str],
-                seed: int, data: Path, path: Path) -> Path:
+def inputs_file(compiled: Compiled, function: FunctionPlan, sizes: dict[str, int], inputs: Given,
+                made_up: Sequence[str], seed: int, data: Path, path: Path) -> Path:
     """A file of the function's inputs under the model's names: those of the user's files, and those that are made up.
     data: tc-data. path: where it may be written."""
     wanted = [b.name for b in function.inputs]

@@ -52,7 +52,8 @@ class Given:
             begin = f.read(len(numpy_files.ARRAY))
         if begin == numpy_files.ARRAY:
             raise UserError("one array, where tensors by name are read", shown, "np.savez(FILE, NAME=x) writes an "
-                            "array with its name; --input NAME=FILE takes it as it is, for `check` --expect NAME=FILE, too")
+                            "array with its name; --input NAME=FILE takes it as it is, for `check` --expect "
+                            "NAME=FILE, too")
         if begin.startswith(numpy_files.ARCHIVE):
             return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
         return Given(shown, tensor_files.read(path, shown), names)
@@ -166,31 +167,36 @@ def sizes(function: FunctionPlan, given: Given, fixed: Mapping[str, int], captur
                             given.place(buffer.name), numpy_files.cast(buffer.dtype, tensor.dtype)
                             if len(tensor.shape) == len(buffer.shape)
                             and (given.copied or buffer.name in given.apart) else "")
+    equations = [(given.place(b.name), f"axis {axis} of the input {b.name} in {given.place(b.name)}", size, n)
+                 for b, t in found for axis, (size, n) in enumerate(zip(b.shape, t.shape))]
     # Of dims that the model needs equal only one is in the shapes: guards tell the other one.
-    equations = [(given.place(b.name), size, n) for b, t in found for size, n in zip(b.shape, t.shape)]
-    equations += [(given.shown, guard.lhs - guard.rhs, 0) for guard in function.guards if guard.relation == "=="]
-    places: dict[str, str] = {}     # of what tells a size
+    equations += [(given.shown, f"the model's guard {guard.name}", guard.lhs - guard.rhs, 0)
+                  for guard in function.guards if guard.relation == "=="]
+    places: dict[str, str] = {}     # of what tells a size: its file
+    origins = {s: f"{s.name} = {size} by --dims" for s, size in values.items()}     # and what it is
     while True:
-        told = next(((s, fit[0], place) for place, size, n in equations
+        told = next(((s, fit[0], place, by) for place, by, size, n in equations
                      for s in [_only_unknown(size, values)] if s is not None
                      for fit in [_solutions(size, s, n, values)] if len(fit) == 1), None)
         if told is None:
             break
-        values[told[0]] = told[1]
-        places[told[0].name] = told[2]
+        sym, value, place, by = told
+        values[sym], places[sym.name] = value, place
+        origins[sym] = f"{sym.name} = {value} by {by}"
     named = {s.name: value for s, value in values.items()}
     for buffer, tensor in found:
         for axis, (size, n) in enumerate(zip(buffer.shape, tensor.shape)):
+            begin = f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}: " \
+                    f"axis {axis} is {n}"
             unknown = _only_unknown(size, values)
             if unknown is not None and not _solutions(size, unknown, n, values):
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
-                                given.place(buffer.name))
+                multiple = f", a multiple of {unknown.divisor}," if unknown.divisor > 1 else ""
+                dim = next(d for d in function.dims if d.sym == unknown)
+                raise UserError(f"{begin}, which no {unknown.name}{multiple} gives", given.place(buffer.name),
+                                declared(dim, captured))
             if all(s in values for s in size.symbols()) and size.evaluate(values) != n:
-                raise UserError(f"input {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}: "
-                                f"axis "
-                                f"{axis} "
-                                f"is {n}, not {size.evaluate(values)}", given.place(buffer.name),
-                                f"sizes: {', '.join(f'{k}={v}' for k, v in named.items())}" if named else "")
+                raise UserError(f"{begin}, not {size.evaluate(values)}", given.place(buffer.name),
+                                "; ".join(origins[s] for s in sorted(size.symbols(), key=lambda s: s.name)))
     for dim in function.dims:
         if dim.sym.name not in named:
             raise OptionError(f"the shapes of the inputs do not tell the dim {dim.sym.name}", given.shown,
@@ -211,9 +217,9 @@ def _refuse(function: FunctionPlan, named: Mapping[str, int], captured: Captured
     for dim in function.dims:
         s, size = dim.sym, named.get(dim.sym.name)
         if size is not None and not s.takes(size):
-            raise OptionError(f"{by}{s.name} = {size} is not in {s.lo}..{'' if s.hi is None else s.hi}"
-                              + (f" or no multiple of {s.divisor}" if s.divisor > 1 else ""), where,
-                              declared(dim, captured))
+            most = "" if s.hi is None else s.hi
+            wrong = f"no multiple of {s.divisor}" if size % s.divisor else f"not in {s.lo}..{most}"
+            raise OptionError(f"{by}{s.name} = {size} is {wrong}", where, declared(dim, captured))
 
 
 def declared(dim: DimDecl, captured: Captured) -> str:

@@ -118,7 +118,8 @@ def inputs_of(function: FunctionPlan, request: Request, made: Made, folder: Path
         given.refuse_missing(left, function, request.arrays, captured.shown)
     made_up = [] if request.seed is None else left
     sizes = given.sizes(function, inputs, request.dims, captured, made_up)
-    return check_model.inputs_file(made.compiled, function, sizes, inputs, made_up, request.seed or 0, data, path), sizes
+    seed = request.seed or 0
+    return check_model.inputs_file(made.compiled, function, sizes, inputs, made_up, seed, data, path), sizes
 
 
 def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
