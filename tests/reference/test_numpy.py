@@ -128,6 +128,9 @@ with tempfile.TemporaryDirectory() as place:
         "farther.npz": placed(npz({"x.npy": ARRAY}), 1 << 63, 200),
         "long.npz": placed(npz({"x.npy": npy("'<f4'", (64, 3), X)}), 0, 1 << 40),
         "a.npy": npy("'<f4'", (2,), struct.pack("<2f", 0.25, 0.5)),
+        "any.npz": npz({"labels.npy": npy("'<U1'", (6,), X), "x.npy": ARRAY, "text.npy": b"text",
+                        "objects.npy": npy("'|O'", (2, 3), X), "ids.npy": npy("'<i8'", (2,), IDS)}),
+        "damaged.npz": npz({"x.npy": ARRAY, "ids.npy": npy("'<i8'", (2,), IDS)}).replace(X[4:], X[4:-4] + bytes(4)),
     }
     for name, data in files.items():
         (folder / name).write_bytes(data)
@@ -159,6 +162,8 @@ with tempfile.TemporaryDirectory() as place:
     for words, text in ((("--inputs", "other.npz", "--map", "x=arr_0"), "names of a .npz may be other ones"),
                         (("--inputs", "x.safetensors", "--input", "ids=ids.npy"), "beside a safetensors file"),
                         (("--inputs", "other.npz", "--input", "x=x.npy"), "beside a .npz"),
+                        (("--inputs", "any.npz"), "beside arrays that no tensor can be"),
+                        (("--inputs", "damaged.npz", "--input", "x=x.npy"), "beside a damaged one"),
                         (("--inputs", "out.npz", "--input", "x=x.npy", "--input", "ids=ids.npy"), "in place of it"),
                         ((*two, "--seed", "1"), "nothing is made up where all are given")):
         result = tool(*words)
@@ -180,6 +185,9 @@ with tempfile.TemporaryDirectory() as place:
     ok(code == 0 and "y.npy, less.npy: y: largest error 0, " in said and "less.npy: less: equal" in said,
        "check takes .npy, of outputs, too") or note(said)
     (folder / "off.npy").write_bytes(npy("'<f4'", (2, 3), Y[:-4] + struct.pack("<f", 3.7)))
+    (folder / "expected.npz").write_bytes(npz({"y.npy": npy("'<f4'", (2, 3), Y)}).replace(Y, Y[:-1] + b"?"))
+    code, said = checked("--inputs", "any.npz", "--expect", "expected.npz")
+    ok(code == 1 and "expected.npz: y: error: the array is damaged" in said, "a damaged expected output") or note(said)
     code, said = checked("--inputs", "all.npz", "--expect", "y=off.npy")
     ok(code == 1 and "off.npy: y: largest error 0.05, " in said and said.endswith("the first at 5\n"),
        "beside a file, and sees another one") or note(said)
@@ -299,9 +307,14 @@ with tempfile.TemporaryDirectory() as place:
             (("--input", "x=."), 1, ".: error: not a regular file\n"),
             (("--inputs", "packed.npz"), 1, "packed.npz: x: error: the array is compressed or encrypted\n"
              "  hint: np.savez writes arrays as they are\n"),
+            (("--inputs", "damaged.npz"), 1,
+             "damaged.npz: x: error: the array is damaged: its check sum (CRC-32) is another one\n"),
+            (("--inputs", "any.npz", "--map", "x=labels"), 1, "any.npz: labels: error: no tensor has elements of dtype "
+             "'<U1'\n"),
+            (("--inputs", "any.npz", "--map", "x=text"), 1, "any.npz: text: error: not a .npy file\n"),
             (("--inputs", "cut.npz"), 1, "cut.npz: error: not a .npz file: "),
-            (("--inputs", "lost.npz"), 1, "lost.npz: y: error: not a .npz file: no array begins where its directory "
-             "has one\n"),
+            (("--inputs", "lost.npz", "--map", "x=y"), 1,
+             "lost.npz: y: error: not a .npz file: no array begins where its directory has one\n"),
             (("--inputs", "far.npz"), 1, "far.npz: x: error: not a .npz file: no array begins where"),
             (("--inputs", "farther.npz"), 1, "farther.npz: x: error: not a .npz file: no array begins where"),
             (("--inputs", "long.npz"), 1, "long.npz: x: error: truncated: f32[64, 3] has 768 bytes, "),

@@ -55,7 +55,7 @@ class Given:
                             "array with its name; --input NAME=FILE takes it as it is, for `check` --expect "
                             "NAME=FILE, too")
         if begin.startswith(numpy_files.ARCHIVE):
-            return Given(shown, numpy_files.read_archive(path, shown), names, copied=True)
+            return Given(shown, numpy_files.Archive(path, shown), names, copied=True)
         return Given(shown, tensor_files.read(path, shown), names)
 
     @staticmethod
@@ -100,12 +100,13 @@ class Given:
         return [name for name in (*self.tensors, *self.alone) if name not in {*wanted, *self.names.values()}]
 
     def renamed(self, wanted: list[str], path: Path) -> Path:
-        """The file itself, or one at `path` in which the wanted tensors have the model's names."""
+        """The file itself, or one at `path` in which the wanted tensors have the model's names. Of a file that has to
+        be copied nothing else is there."""
         if not (self.names or self.apart or self.copied):
             return Path(self.shown)
         kept = {name: found for name in wanted if name not in self.alone and (found := self.find(name)) is not None}
-        others = {name: t for name, t in self.tensors.items()
-                  if name not in {*self.names.values(), *kept, *self.alone}}
+        others = {} if self.copied else {name: t for name, t in self.tensors.items()
+                                         if name not in {*self.names.values(), *kept, *self.alone}}
         here = [(Path(self.shown), {**kept, **others})] if kept or others else []
         tensor_files.write(path, *here, *((Path(file), {name: self.alone[name]}) for name, file in self.apart.items()))
         return path

@@ -9,6 +9,7 @@ import os
 import re
 import struct
 import zipfile
+import zlib
 from math import prod
 from pathlib import Path
 from typing import BinaryIO, Iterable, Iterator, Mapping
@@ -37,24 +38,39 @@ def read_array(path: Path, shown: str) -> Tensor:
         return _array(f, os.fstat(f.fileno()).st_size, shown)
 
 
-def read_archive(path: Path, shown: str) -> dict[str, Tensor]:
-    """The arrays of a .npz, by name."""
-    found = {}
-    with opened(path, shown) as f:
-        size = os.fstat(f.fileno()).st_size
-        try:
-            members = zipfile.ZipFile(f).infolist()
-        except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
-            raise UserError(f"not a .npz file: {error}", shown) from None
-        for member in members:
-            if member.filename.endswith(".npy"):
-                name = member.filename.removesuffix(".npy")
-                found[name] = _member(f, member, size, f"{shown}: {name}")
-    return found
+class Archive(Mapping[str, Tensor]):
+    """The arrays of a .npz, by name. What is wrong with one is an error where it is asked for, and no earlier: others
+    may be of any kind."""
+
+    def __init__(self, path: Path, shown: str):
+        self.path, self.shown = path, shown
+        self.known: dict[str, Tensor] = {}
+        with opened(path, shown) as f:
+            try:
+                members = zipfile.ZipFile(f).infolist()
+            except (zipfile.BadZipFile, NotImplementedError, ValueError, OSError) as error:
+                raise UserError(f"not a .npz file: {error}", shown) from None
+        self.members = {m.filename.removesuffix(".npy"): m for m in members if m.filename.endswith(".npy")}
+
+    def __getitem__(self, name: str) -> Tensor:
+        if name not in self.known:
+            member = self.members[name]
+            with opened(self.path, self.shown) as f:
+                self.known[name] = _member(f, member, os.fstat(f.fileno()).st_size, f"{self.shown}: {name}")
+        return self.known[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.members
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.members)
+
+    def __len__(self) -> int:
+        return len(self.members)
 
 
 def _member(f: BinaryIO, member: zipfile.ZipInfo, size: int, shown: str) -> Tensor:
-    """An array as it lies in the archive, a file of `size` bytes."""
+    """An array as it lies in the archive, a file of `size` bytes, with the check sum that its directory has."""
     if member.compress_type != zipfile.ZIP_STORED or member.flag_bits & ENCRYPTED:
         raise UserError("the array is compressed or encrypted", shown, "np.savez writes arrays as they are")
     head = b""
@@ -64,8 +80,16 @@ def _member(f: BinaryIO, member: zipfile.ZipInfo, size: int, shown: str) -> Tens
     if len(head) < LOCAL or not head.startswith(MEMBER):
         raise UserError("not a .npz file: no array begins where its directory has one", shown)
     name, extra = struct.unpack_from("<2H", head, LOCAL - 4)
-    f.seek(name + extra, os.SEEK_CUR)
-    return _array(f, min(f.tell() + member.file_size, size), shown)
+    begin = member.header_offset + LOCAL + name + extra
+    f.seek(begin)
+    found = _array(f, min(begin + member.file_size, size), shown)
+    f.seek(begin)
+    left, crc = member.file_size, 0
+    while left > 0 and (block := f.read(min(left, BLOCK))):
+        left, crc = left - len(block), zlib.crc32(block, crc)
+    if left or crc != member.CRC:
+        raise UserError("the array is damaged: its check sum (CRC-32) is another one", shown)
+    return found
 
 
 def _array(f: BinaryIO, end: int, shown: str) -> Tensor:
