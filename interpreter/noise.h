@@ -3,7 +3,9 @@
  * Monte Carlo arithmetic (Parker, 1997), for runs in double that show how far rounding carries a model: every result of
  * floats, and every partial sum, that the declared dtype does not hold gets an error drawn evenly from those that rounding
  * to nearest has, up to half a unit in the last place. A function that f32 computes with a larger error gets one of that
- * size. Results are not rounded besides: where most runs had the same neighbour of a number, they would show no error.
+ * size. With odd seeds results are rounded, too, so that what becomes an exact number, a pole or a zero, is one there; with
+ * even ones they are not: where most runs had the same neighbour of a number, they would show no error. Errors on f64 are
+ * larger ones.
  */
 #ifndef TCI_NOISE_H
 #define TCI_NOISE_H
@@ -19,7 +21,7 @@ typedef enum tci_sums { TCI_SUMS_WIDE, TCI_SUMS_F32, TCI_SUMS_F64 } tci_sums;
 
 /* The state of the one run of the process: scalar operations have no other argument. */
 extern struct tci_noise {
-    bool on;
+    bool on, rounds;
     tci_sums sums;
     uint64_t draws;
 } tci_noise;
@@ -47,10 +49,15 @@ static inline double tci_power_below(double x)
     return x;
 }
 
+/* Of f64, in units of the last place: a double holds no part of one, and errors of few different sizes would often cancel. */
+#define TCI_UNITS_F64 1024.0
+
 /* A double cannot show whether it is exact: it is where f32 holds it. */
 static inline double tci_noisy_f64(double x)
 {
-    return fabs(x) <= DBL_MAX && (double)(float)x != x ? x + tci_power_below(x) * 0x1p-52 * tci_draw() : x;
+    if (!(fabs(x) <= DBL_MAX) || (double)(float)x == x)
+        return x;
+    return x + tci_power_below(x) * 0x1p-52 * TCI_UNITS_F64 * tci_draw();
 }
 
 /* Beyond the range of f32 it is infinite. */

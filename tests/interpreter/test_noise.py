@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import random
+import struct
 import subprocess
 import sys
 import tempfile
@@ -52,7 +53,7 @@ def main(interpret: str) -> None:
             return {key: values for key, (_, _, values) in st.read(folder / "out").items()}
 
         x = [draw.choice((-1, 1)) * draw.uniform(1, 1.99) for _ in range(64 * 1024)]
-        exact, first, again, other = (run(x, *(("--noise", seed) if seed else ())) for seed in ("", "1", "1", "2"))
+        exact, first, again, other = (run(x, *(("--noise", seed) if seed else ())) for seed in ("", "2", "2", "4"))
         ok(first == again and first["sum"] != other["sum"], "a seed gives one run")
         for result, unit, of in (("square", 2.0 ** -23, 2), ("half", 2.0 ** -10, 1), ("brain", 2.0 ** -7, 1),
                                  ("erf", 2.0 ** -24 * (2 * 6.2345 + 1), 1)):
@@ -60,18 +61,24 @@ def main(interpret: str) -> None:
             most = max(map(abs, errors))
             ok(0.4 < most <= of / 2 and abs(sum(errors) / len(errors)) < 0.01,
                f"{result}: errors of up to half a unit, {most}")
+        rounded = run(x, "--noise", "1")
+        for result, code in (("square", "f"), ("half", "e"), ("erf", "f"), ("sum", "f")):
+            ok(all(struct.unpack(code, struct.pack(code, v))[0] == v for v in rounded[result]) and
+               rounded[result] != exact[result], f"{result}: with an odd seed it is a number of its dtype")
         equal(first["whole"], exact["whole"], "integers are exact")
         # a sum of n terms of magnitude 1: each partial sum has an error of its own size
         for result, longest in (("sum", 64), ("dot", 1024)):
             values = [v for i, v in enumerate(first[result]) if result == "sum" or i % 65]
             wants = [v for i, v in enumerate(exact[result]) if result == "sum" or i % 65]
             far = rms([(a - b) * 2 ** 24 for a, b in zip(values, wants)])
-            ok(longest / 8 < far < longest * 2, f"{result}: partial sums have errors, {far:.3g} * 2^-24 in the mean")
+            ok(longest / 8 < far < longest * 4, f"{result}: partial sums have errors, {far:.3g} * 2^-24 in the mean")
         numbers = run([float(draw.randint(-64, 64)) for _ in range(64 * 1024)])
         drawn = run([*st.read(folder / "in")["x"][2]], "--noise", "3")
         equal([drawn[key] for key in ("sum", "square", "half", "brain", "dot")],
               [numbers[key] for key in ("sum", "square", "half", "brain", "dot")], "what the dtype holds has no error")
         beyond = run([7e4] * (64 * 1024), "--noise", "1")
+        tiny = [run([1e-9] * (64 * 1024), "--noise", seed)["half"] for seed in ("1", "2")]
+        ok(not any(map(any, tiny)), "what f16 rounds to zero is zero")
         ok(all(map(math.isinf, beyond["half"])) and not any(map(math.isinf, beyond["brain"])), "f16 ends at 65504")
         result = subprocess.run([interpret, "m.tcg", "--function", "f", "--out", "out", "--noise", "1"], text=True,
                                 capture_output=True, check=False, cwd=folder)

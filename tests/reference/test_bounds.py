@@ -58,6 +58,22 @@ TC_FUNCTION(tied)
     tc_output(g, "best", tc_argmax(tc_concat(1, tc_sum_keepdims(tc_narrow(x, 1, 0, 2), 1), tc_narrow(x, 1, 2, 2)), 1));
 }
 
+/* Zeros and poles that rounding hits, and differences of doubles. */
+static void functions(tc_graph *g, tc_dtype dtype)
+{
+    tc_tensor x = tc_cast(tc_input(g, "x", TC_F32, 16, 300), dtype);
+    tc_output(g, "tail", tc_log(tc_erfc(tc_mul(x, 2))));
+    tc_output(g, "gamma", tc_lgamma(x));
+    tc_output(g, "less", tc_silu(tc_sub(tc_exp(x), tc_exp(tc_mul(x, 0.999f)))));
+    tc_output(g, "moved", tc_var(tc_add(tc_mul(x, 0.01f), 100), 1));
+    tc_output(g, "product", tc_prod(tc_add(x, 0.5f), 1));
+}
+
+TC_FUNCTION(of_f16) { functions(g, TC_F16); }
+TC_FUNCTION(of_bf16) { functions(g, TC_BF16); }
+TC_FUNCTION(of_f32) { functions(g, TC_F32); }
+TC_FUNCTION(of_f64) { functions(g, TC_F64); }
+
 /* 70000 is infinite in f16. */
 TC_FUNCTION(beyond) { tc_output(g, "y", tc_cast(tc_cast(tc_mul(tc_input(g, "x", TC_F32, 4), 7), TC_F16), TC_F32)); }
 """
@@ -198,6 +214,11 @@ with tempfile.TemporaryDirectory() as place:
           lambda tensors: tensors["y"][2].__setitem__(7, f32(tensors["y"][2][7] * 1.01)))
     wrong("all of them are zero", "y", "small", None,
           lambda tensors: tensors["y"][2].__setitem__(slice(None), [0.0] * 200))
+
+    for function in ("of_f16", "of_bf16", "of_f32", "of_f64"):
+        right(f"functions {function}", function, {"x": normal(16, 300)})
+    wrong("a double that is 1e-9 off", "less", "of_f64", {"x": normal(16, 300)},
+          lambda tensors: tensors["less"][2].__setitem__(4, tensors["less"][2][4] + 1e-9))
 
     # which of two equal classes is the larger one is rounding's to say, and which of two others is not
     classes = {"x": ("F32", [3, 4], [f32(v) for v in (0.1, 0.2, 0.3, 0, 0.7, 0.1, 0.8, 0, 1, 0, 3, 2)])}

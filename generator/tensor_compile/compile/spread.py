@@ -4,6 +4,7 @@
 (docs/checking.md)."""
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import field
 from pathlib import Path
@@ -58,8 +59,10 @@ def counts() -> Iterator[int]:
 
 def decided(line: str, count: int) -> bool:
     """Whether a tensor's line of `tc-data spread` stays as it is with more samples: it is right, or what its errors are
-    beyond so many samples is too unlikely for a right one."""
+    beyond so many samples, half of which are rounded and may show none, is too unlikely for a right one."""
     found = SHARE.search(line)
     if not line.endswith("FAILED") or "elements differ" not in line or count == MOST:
         return True
-    return found is not None and count > 0 and not SPREADS * float(found[1]) < UNLIKELY ** (1 / count)
+    share = float(found[1]) if found is not None else math.inf
+    # what is infinite, no number or no float may be a sample's
+    return count > 0 and math.isfinite(share) and SPREADS * share > UNLIKELY ** (2 / count)
