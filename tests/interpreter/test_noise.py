@@ -86,4 +86,4 @@ def main(interpret: str) -> None:
     done()
 
 
-main(sys.argv[1])
+main(str(Path(sys.argv[1]).resolve()))
