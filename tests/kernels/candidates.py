@@ -40,6 +40,7 @@ EMULATOR = {"x86_64": (), "aarch64": ("qemu-aarch64", "-L", "/usr/aarch64-linux-
             "riscv64": ("qemu-riscv64", "-L", "/usr/riscv64-linux-gnu")}
 TURNED = "results column by column"
 CUT = "taps in blocks:"
+PLANES = "windows of few planes:"
 PARTS = "turns of the outermost loop:"
 LINES = "lines of images:"
 TERM_BY_TERM = "columns term by term:"
@@ -163,6 +164,26 @@ def parts(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tu
          convolution(1, 12, 30, 31, wide, (5, 5), pad=2, planar_in=True, planar_out=True, panel=panel), [{}], (120,),
          0),
     ]
+
+
+def planes(tile: Candidate, target: targets.Target) -> list[tuple[str, object, list[dict], Schedule]]:
+    """Windows over planes of an image: of so many channels that a line is walked position by position, and of more;
+    rows as they lie, and copied, in blocks of terms that end within a line, too."""
+    wide, h = tile.columns, dim("h", 64)
+    own, ahead, *_, copied = schedules(tile, target)
+
+    def of(n: int, c: int, height: object, w: int, columns: int, size: tuple[int, int], stride: int, **more: object):
+        return convolution(n, c, height, w, columns, size, stride, planar_in=True, panel=target.panel, **more)
+    found = [("8x8 of three channels, two images", of(2, 3, 33, 43, wide + 20, (8, 8), 8), [{}]),
+             ("3x9 stride 4 of two channels", of(1, 2, 19, 50, 2 * wide, (3, 9), 4), [{}]),
+             ("2x16 of four channels, dynamic", of(1, 4, sym(h), 90, wide, (2, 16), 6, planar_out=True),
+              [{h: 2}, {h: 21}]),
+             ("4x4 stride 4 of three channels", of(3, 3, 12, 21, wide, (4, 4), 4), [{}]),
+             ("5x8 of five channels", of(1, 5, 11, 26, wide, (5, 8), 3), [{}]),
+             ("3x9 of three channels, padded", of(1, 3, 9, 33, 2 * wide, (3, 9), 2, pad=1), [{}])]
+    forms = [own, ahead, copied, replace(copied, kc=20), replace(own, kc=27, mc=2 * tile.rows)]
+    return [(name, kernel, sizes, form) for name, kernel, sizes in found for form in forms
+            if table.refusal(kernel, form) is None]
 
 
 def parts_of(tile: Candidate, target: targets.Target) -> list[tuple[str, object, list[dict], Schedule]]:
@@ -296,6 +317,9 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             out += [Case(f"{CUT} {name}", kernel, size, (form,), form)
                     for name, kernel, sizes, form in (found if everything else found[i % 5::len(found) // 3 or 1])
                     for size in sizes]
+            found = planes(tile, target)
+            out += [Case(f"{PLANES} {name}", kernel, size, (form,), form)
+                    for name, kernel, sizes, form in (found if everything else found[i % 5::5]) for size in sizes]
         if tile.dtype == "f32":   # the same of tiles that are all the kernel's own
             found = parts_of(tile, target)
             out += [Case(f"{PARTS} {name}", kernel, size, (form,), form)
@@ -377,6 +401,10 @@ def main() -> None:
             across = all("tc_store_across(" in text for text in texts) and any("_edge(" in text for text in texts)
             ok(not texts or across == instruction_set(isa).has_vectors,
                f"{isa}: tiles of vectors store results whose columns lie apart column by column")
+            texts = [emit_contraction(c.kernel, list(c.candidates), "planes").text for c in todo
+                     if c.name.startswith(PLANES)]
+            ok(any("pack_line(" in text for text in texts) == instruction_set(isa).has_vectors,
+               f"{isa}: lines of several planes are copied by vectors")
             floats = [tile for tile in table.candidates(isa) if tile.dtype == "f32"]
             equal({name for tile in floats for name, *_ in parts_of(tile, target)},
                   {name for tile in floats for name, *_ in parts(tile, target.panel)},

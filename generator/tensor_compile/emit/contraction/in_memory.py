@@ -30,8 +30,8 @@ from ..scalar import C_TYPE
 from .micro import FETCHING, Micro, sums_text
 from ..quantized import MOST_FACTOR
 from ..template import expand_file
-from .schedule_blocks import asks_threads, Blocks, blocks, cuts_taps, later_terms, remembers, skips_padding, \
-    sorts_in_place, steps, tiles_in_place
+from .schedule_blocks import asks_threads, Blocks, blocks, copied_planes, cuts_taps, later_terms, remembers, \
+    skips_padding, sorts_in_place, steps, tiles_in_place
 from .schedule_tiles import Band, by_panels
 from .stored_rows import stored_rows
 from .team_bands import teams_text
@@ -408,8 +408,8 @@ class _Emitter:
         bounded = {s for bound in access.bounds for s in bound.term.symbols()}
         whole = loops[-1].var not in bounded
         inner, taps = (loops[-1], loops[:-1]) if whole else (None, loops)
-        run = self.run(inner, taps)
-        if run is not None and run.tap is not None:
+        run, planes = self.run(inner, taps), copied_planes(access, self.schedule)
+        if run is not None and run.tap is not None or planes is not None:
             taps = taps[:-1]
         k_names = {loop.var: f"q{i}" for i, loop in enumerate(loops)}
         a_tap = sum((loop.a * sym(loop.var) for loop in taps), const(0))
@@ -441,7 +441,10 @@ class _Emitter:
             "runs_padded": run is not None and bool(access.bounds), "row_inside": self.row_inside, "apart": apart,
             "row_bytes": str(access.elements),
             "row_taps": self.text(product(loop.extent for loop in taps)),
-            "inner": str(run.taps * run.each) if run else self.text(inner.extent) if inner else "1",
+            "inner": str(run.taps * run.each) if run else str(planes.positions * planes.count) if planes else
+            self.text(inner.extent) if inner else "1",
+            "planes": range(planes.count) if planes else (), "plane_count": planes.count if planes else 0,
+            "plane_step": planes.step if planes else 0, "positions": planes.positions if planes else 0,
             "a_tap": self.text(a_tap, k_names),
             "a_decode": "\n".join(self.decode("tap", taps, k_names)), "a_row_offset": self.row("r"),
             "a_k": "k" if step == "1" else f"k * ({step})",

@@ -29,6 +29,8 @@ UNROLL = 4   # turns of a loop of one term that are asked of the compiler, which
 # multiply-adds: a convolution is 6 % faster there with two, and 2 % on a core of its own. Four are slower than one
 # where terms lie apart, and too many for the registers elsewhere.
 TURN = 2
+MOST_CHANNELS = 4   # which a turn over the positions of a line takes
+FEWEST_POSITIONS = 8   # of such a line; of shorter ones it is no faster
 FREE = 4     # registers that are left where a turn has several terms of a single loop
 # Of a tile whose registers are named: the loop's own instructions are few, and its last turn is foreseen.
 NAMED_TURN = 8
@@ -95,6 +97,20 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
 
 
+def line_of_planes(line: TermLoop, channels: TermLoop) -> bool:
+    """The two loops are a line of a window over few channels that lie far apart, each position beside the next one, as
+    of a model's own image."""
+    known = channels.extent.is_const and channels.a.is_const and channels.b.is_const and line.extent.is_const
+    return known and line.a == 1 and channels.a != 1 and 1 < channels.extent.value <= MOST_CHANNELS \
+        and line.b == channels.b * channels.extent
+
+
+def walks_planes(loops: Sequence[TermLoop]) -> bool:
+    """The innermost loops are such a line, which a tile walks position by position: rows are read by one index, and
+    what a position has of every channel is a turn."""
+    return len(loops) > 1 and line_of_planes(*loops[-2:]) and loops[-2].extent.value >= FEWEST_POSITIONS
+
+
 def turn_terms(loops: Sequence[TermLoop]) -> int:
     """Terms of a turn of the outermost of the loops, of which there are as many as is known."""
     return math.prod(loop.extent.value for loop in loops[1:])
@@ -126,6 +142,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
     parameter, kind = {p.name: i for i, p in enumerate(kernel.params)}, form(schedule.dtype, schedule.isa)
     *taps, inner = access.border if edge else access.inside
+    line = taps.pop() if not edge and len(taps) > schedule.in_parts and walks_planes((*taps, inner)) else None
     # where the innermost loop decides what exists, each of its terms is looked at
     walks = edge and not any(inner.var in bound.term.symbols() for bound in access.bounds)
     each = edge and not walks
@@ -193,6 +210,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     # rows of a tile all of whose positions exist lie evenly apart: one pointer reaches them
     even = access.evenly if by_name else None
     a_step, length = text(inner.a), inner.extent.value if inner.extent.is_const else 0
+    channels = length if line else 1
 
     def loop(walks: bool) -> str:
         """Over the terms of a tap. walks: some rows stay where they are."""
@@ -201,7 +219,8 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         free = isa.registers - rows * regs - regs - 1
         several = bool(taps) or a_step != "1" or lanes == PANEL and free >= FREE
         several = (several or by_name) and unrolls and not schedule.prefetch and length > 0 and length % TURN == 0
-        turn = QUAD if quads else 1 if not several else NAMED_TURN if by_name and length % NAMED_TURN == 0 else TURN
+        turn = channels if line else QUAD if quads else 1 if not several else \
+            NAMED_TURN if by_name and length % NAMED_TURN == 0 else TURN
         one_pointer = even is not None and not (walks or each)
         of_panels = of_sum // per_piece
         places = [(v // per_piece, v % per_piece * lanes) for v in range(regs)]
@@ -210,16 +229,17 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
             listed = [Reg(v, f"{b_of[panel // of_panels]} + "
                           f"({text(access.b_piece * (panel % of_panels) + at + inner.b * u)})",
                           f"p{panel} + ({text(inner.b * u + at)})", prefix[v]) for v, (panel, at) in enumerate(places)]
-            a = "0" if walks else f"(k + {u})" if a_step == "1" else f"(k + {u}) * ({a_step})"
+            a = f"(k + {text(inner.a * u)})" if line else "0" if walks else f"(k + {u})" if a_step == "1" else \
+                f"(k + {u}) * ({a_step})"
             at = [{"r": r, "at": f"x0 + ({a} + {r * (even or 0)})" if one_pointer else f"x{r} + {a}"}
                   for r in range(rows)]
             terms.append(_Term(listed, a, at, u, pairs(listed, rows, isa)))
         return expand_file("contraction/terms.c.in", {
-            "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn,
+            "walks": walks, "unrolls": unrolls and turn == 1, "unroll": UNROLL, "turn": turn // channels,
             "several": turn > 1, "turn_steps": ", ".join(f"{b} += {text(inner.b * turn)}" for b in b_of),
             "terms_list": terms, "quads": quads, "b_c": kind.b_c,
             "panels": [{"p": p, "at": terms[0].regs[p * per_piece].b} for p in range(regs // per_piece)],
-            "row_list": [{"r": r} for r in range(rows)], "inner": text(inner.extent),
+            "row_list": [{"r": r} for r in range(rows)], "inner": text((line or inner).extent),
             "b_step": text(inner.b), "names": kind.names, "hold_b": hold_b, "named": by_name,
             "fetches": schedule.prefetch,
             "to_first": (schedule.prefetch or streamed(access, schedule)) and lanes == PANEL and not edge,
@@ -230,7 +250,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         walked = sum((getattr(loop, of) * sym(loop.var) for loop in taps[parts:]), const(0))
         return f"{of}_turn + {text(walked, k_names)}" if parts else text(walked, k_names)
 
-    all_terms = text(math.prod((x.extent for x in (*taps, inner)), start=const(1)))
+    all_terms = text(math.prod((x.extent for x in (*taps, *([line] if line else []), inner)), start=const(1)))
 
     return name, expand_file("contraction/tile.c.in", {
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],

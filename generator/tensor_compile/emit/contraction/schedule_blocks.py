@@ -9,15 +9,18 @@ from ...instruction_sets import instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.loop_ir import ContractionKernel
 from ...records import dataclass
+from ...symbolic import product
 from .access import Access
 from .candidate_table import PANEL, TILE
-from .in_registers import own_columns, stands_alone, turn_terms
+from .in_registers import line_of_planes, own_columns, stands_alone, turn_terms, walks_planes
 from .product_forms import Form, form
 from .schedule_tiles import by_panels, Tiles, tiles
 
 SKEW = 16         # elements by which copied rows, or panels, are further apart than long: they do not share cache sets
 MOST_TAPS = 128   # for which pointers to rows are kept
+MOST_LOOKED_UP = 512   # the same where most tiles need none of them
 MOST_TILES = 64   # of a block of rows: bits of a word
+FEWEST_COPIED = 4   # positions of a line whose channels are brought together by vectors
 MORE_PRODUCTS = 1   # of tiles than the least number, which a row may take that needs no copy then
 
 
@@ -32,6 +35,15 @@ class Room:
     @property
     def all(self) -> int:
         return self.packed_a + self.packed_b + self.sums
+
+
+@dataclass(frozen=True, slots=True)
+class Planes:
+    """`count` channels of `positions` elements that lie side by side in each, channels `step` elements apart."""
+
+    count: int
+    positions: int
+    step: int
 
 
 @dataclass(frozen=True)
@@ -209,6 +221,19 @@ def asks_threads(access: Access, schedule: Schedule) -> bool:
     return schedule.bands > 0 or schedule.blocked and blocks(access, schedule).rows_first
 
 
+def copied_planes(access: Access, schedule: Schedule) -> Planes | None:
+    """How the terms of the two innermost loops lie where they are a line of a window over few channels, as of a model's
+    own image: a compiler stores such elements of several channels by vectors. None where there are no vectors, terms do
+    not lie so, or some may not exist."""
+    vectors = instruction_set(schedule.isa).lanes > 1
+    if not vectors or access.product.name != "f32" or access.bounds or len(access.inside) < 2:
+        return None
+    line, channels = access.inside[-2:]
+    if not line_of_planes(line, channels) or line.extent.value < FEWEST_COPIED:
+        return None
+    return Planes(channels.extent.value, line.extent.value, channels.a.value)
+
+
 def copies_rows_once(schedule: Schedule) -> bool:
     """Rows of integers are copied with all their terms."""
     return schedule.packed_a and not schedule.kc and form(schedule.dtype, schedule.isa).product.integer
@@ -265,6 +290,16 @@ def _side_by_side(access: Access, schedule: Schedule) -> bool:
         and inner.a == 1 and terms.is_const and terms.value > 0 and terms.value % 4 == 0
 
 
+def _many_taps(access: Access, schedule: Schedule) -> bool:
+    """Tiles of the library would look up more taps than that. Those of a kernel's own over lines of few channels walk
+    them without, but for the last rows and columns."""
+    if schedule.epilogue == "registers" and not access.bounds and instruction_set(schedule.isa).lanes > 1 \
+            and walks_planes(access.inside):
+        taps = product(loop.extent for loop in access.inside[:-1])
+        return not taps.is_const or taps.value > MOST_LOOKED_UP
+    return access.taps is None or access.taps > MOST_TAPS
+
+
 def refusal(access: Access, schedule: Schedule) -> str | None:
     """Why a kernel cannot be cut so; None where it can."""
     if access.product.integer and (schedule.packed_b or schedule.epilogue == "registers"):
@@ -288,8 +323,7 @@ def refusal(access: Access, schedule: Schedule) -> str | None:
             columns = access.columns
             if not columns.is_const or columns.value % schedule.nr and columns.value != own_columns(access, schedule):
                 return "tiles at the edges are whole ones"
-        elif len(access.border) > 1 and (access.taps is None or access.taps > MOST_TAPS) \
-                or access.bounds and not access.border_inner:
+        elif len(access.border) > 1 and _many_taps(access, schedule) or access.bounds and not access.border_inner:
             return "more taps than pointers are kept for"
         if cuts_taps(access, schedule):
             why = _uncut(access, schedule)
