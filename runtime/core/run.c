@@ -267,7 +267,7 @@ static tc_index team_size(const tc_context *context, const tc_function *f, const
         threads = work / TC_WORK_PER_THREAD;
         uint64_t awake = work / (TC_WORK_PER_AWAKE_THREAD + variant->barriers * TC_WORK_PER_BARRIER);
         if (team->awake && threads < (uint64_t)most && awake > 1) {
-            awake = (uint64_t)team->awake(team->user, awake < (uint64_t)most ? (tc_index)awake : most);
+            awake = (uint64_t)team->awake(team->user, awake < (uint64_t)most ? (tc_index)awake : most, work);
             threads = awake > threads ? awake : threads;
         }
     }

@@ -32,12 +32,21 @@ enum { SPINS = 256, YIELDS = 1000 };
  * takes at most about a fourth longer than on one thread. */
 enum { WORTH = 4 };
 
-/* Short calls, of which a team that has to wait for a thread for milliseconds loses more than it gains, take workers that run
- * at this moment. All in nanoseconds. FRESH: since a waiting worker looked for news last, which it says every SAYS looks: else
- * something else has its processor. OFTEN: between two calls that are so near that sleepers are woken for the next ones.
- * LATE: a call that took longer waited for a thread. Behind it calls run on one thread for a while, SHORTEST at first, twice as
- * long each time that the team was not on time for as long as that, LONGEST at most. */
-enum { SAYS = 8, FRESH = 4000, OFTEN = 50000, LATE = 100000, SHORTEST = 1000000, LONGEST = 256 * SHORTEST };
+/* Short calls lose more than they gain where the team waits for a thread for milliseconds: they take workers that run at this
+ * moment. A waiting worker stores the time every SAYS looks; if that time is older than FRESH, the worker does not run. Where
+ * two short calls begin within OFTEN, sleepers are woken for the next ones. A short call that takes longer than LATE waited
+ * for a thread; to both comes the time that its work may take on a slow processor, with OPERATIONS of it a nanosecond. Behind
+ * it short calls run on one thread for a while, SHORTEST at first, twice as long each time that the team was late again
+ * within as long as that, LONGEST at most. All but OPERATIONS in nanoseconds. */
+enum {
+    SAYS = 8,
+    FRESH = 4000,
+    OFTEN = 50000,
+    LATE = 100000,
+    OPERATIONS = 2,
+    SHORTEST = 16000000,
+    LONGEST = 16 * SHORTEST
+};
 
 /* What starts a round is one word: the round's number times NUMBER, plus RANKED where workers have tickets, plus the
  * size of its team, which is less than SIZES. */
@@ -48,7 +57,7 @@ enum { LINE = 128 }; /* of the cache, or two of 64 bytes, which some processors 
 typedef enum { AWAKE, ASLEEP, CALLED /* to wake up, and not yet awake */ } state;
 
 typedef struct worker {
-    _Alignas(LINE) int64_t looked; /* the time when it did last: it waits */
+    _Alignas(LINE) int64_t looked; /* the time of its last look for a new round; while it waits */
     pthread_t thread;
     struct tc_pool *pool;
     tc_index number; /* 1.. */
@@ -68,8 +77,8 @@ struct tc_pool {
     tc_places *places; /* NULL: threads stay where the system puts them */
     /* The caller's. */
     _Alignas(LINE) pthread_mutex_t busy;
-    int64_t asked;  /* the time of the last short call */
-    int64_t begun;  /* the same, until that call has ended */
+    int64_t asked;  /* the time when a short call began last */
+    int64_t due;    /* the time behind which the short call that runs is late; 0: none runs, on several threads */
     int64_t alone;  /* the time until which short calls run on one thread */
     int64_t lasted; /* how long they did the last time */
     int64_t spent;  /* nanoseconds of all threads in the last call that found sleepers; 0: there was none */
@@ -264,56 +273,60 @@ static void join_round(tc_pool *pool)
 }
 
 /* Of a short call: the caller and the first workers that wait at this moment. */
-static tc_index awake(void *user, tc_index threads)
+static tc_index awake(void *user, tc_index threads, uint64_t work)
 {
     tc_pool *pool = user;
     const tc_index size = threads < pool->threads ? threads : pool->threads;
     if (size < 2 || pool->spins == 0 || tc_forks() != pool->made)
         return 1;
     const int64_t time = now(), before = __atomic_exchange_n(&pool->asked, time, __ATOMIC_RELAXED);
+    const int64_t lasts = work / OPERATIONS < LONGEST ? (int64_t)(work / OPERATIONS) : LONGEST;
     if (time < __atomic_load_n(&pool->alone, __ATOMIC_RELAXED))
         return 1;
     const tc_index found = all_awake(pool, size);
-    if (found < size && time - before < OFTEN)
+    if (found < size && time - before < OFTEN + lasts)
         call_sleepers(pool, size);
     tc_index team = 1;
     while (team < found && time - __atomic_load_n(&pool->workers[team - 1].looked, __ATOMIC_RELAXED) < FRESH)
         ++team;
-    __atomic_store_n(&pool->begun, time, __ATOMIC_RELAXED);
+    __atomic_store_n(&pool->due, team > 1 ? time + LATE + lasts : 0, __ATOMIC_RELAXED);
     return team;
 }
 
-/* A call has ended. Contexts that share the pool may take each other's calls for the short one: that costs some time. */
-static void note_late(tc_pool *pool)
+/* A call has ended, behind which it was late. Contexts that share the pool may take each other's calls for the short one:
+ * that costs some time. */
+static void note_late(tc_pool *pool, int64_t due)
 {
-    const int64_t begun = __atomic_load_n(&pool->begun, __ATOMIC_RELAXED);
-    if (begun == 0)
-        return;
     const int64_t time = now();
-    if (time - begun > LATE) {
+    if (time > due) {
         const int again = time - pool->alone < pool->lasted;
         pool->lasted = !again ? SHORTEST : pool->lasted < LONGEST ? 2 * pool->lasted : LONGEST;
         __atomic_store_n(&pool->alone, time + pool->lasted, __ATOMIC_RELAXED);
     }
-    __atomic_store_n(&pool->begun, 0, __ATOMIC_RELAXED);
 }
 
 static void run(void *user, tc_index threads, tc_team_job *job, void *argument)
 {
     tc_pool *pool = user;
-    const tc_index size = threads < pool->threads ? threads : pool->threads;
+    tc_index size = threads < pool->threads ? threads : pool->threads;
     if (size < 2 || tc_forks() != pool->made || pthread_mutex_trylock(&pool->busy)) {
         job(argument, 0, 1);
         return;
     }
+    const int64_t due = __atomic_exchange_n(&pool->due, 0, __ATOMIC_RELAXED); /* 0: the call is no short one */
+    const tc_index ready = all_awake(pool, size);
+    size = due ? ready : size; /* a worker may have fallen asleep since it was asked for */
     pool->job = job;
     pool->argument = argument;
     tc_places_settle(pool->places, 0);
-    if (all_awake(pool, size) == size) {
+    if (size < 2) {
+        job(argument, 0, 1);
+    } else if (ready == size) {
         start_all(pool, size);
         job(argument, 0, size);
         join_round(pool);
-        note_late(pool);
+        if (due)
+            note_late(pool, due);
     } else {
         const tc_index team = start_awake(pool, size);
         const int64_t begun = now();
@@ -362,6 +375,20 @@ static int hold(pthread_t thread, int processor)
 #endif
 }
 
+/* Whether each thread is told a processor that no other thread is told. The caller is where it is. */
+static int of_their_own(const tc_pool_options *options)
+{
+    const int *const processors = options->processors;
+    for (tc_index i = 1; processors && i < options->threads; ++i) {
+        if (processors[i] == TC_ANY_PROCESSOR)
+            return 0;
+        for (tc_index j = 1; j < i; ++j)
+            if (processors[j] == processors[i])
+                return 0;
+    }
+    return processors != NULL;
+}
+
 tc_pool *tc_pool_create_with(const tc_pool_options *options)
 {
     const tc_index threads = options ? options->threads : 0;
@@ -379,7 +406,7 @@ tc_pool *tc_pool_create_with(const tc_pool_options *options)
     memset(pool->workers, 0, (size_t)threads * sizeof *pool->workers);
     if (!options->processors) /* else it is said where threads run */
         pool->places = tc_places_create(threads);
-    pool->spins = options->processors || pool->places ? SPINS : 0;
+    pool->spins = pool->places || of_their_own(options) ? SPINS : 0;
     pthread_mutex_init(&pool->busy, NULL);
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);

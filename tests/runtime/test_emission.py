@@ -13,7 +13,7 @@ from pathlib import Path
 
 import make_model
 import tap
-from tensor_compile.compile.tune_variants import WORK_PER_THREAD
+from tensor_compile.compile.tune_variants import WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER, WORK_PER_THREAD
 from tensor_compile.emit.interface import MAX_RANK
 from tensor_compile.emit.steps import PIECE_WORK
 from tensor_compile.emit.weights import ABI
@@ -70,6 +70,7 @@ def headers_alone(work: Path) -> None:
 def constants(work: Path) -> None:
     """What generator and headers both have is the same number."""
     for name, value in (("TC_ABI", ABI), ("TC_MAX_RANK", MAX_RANK), ("TC_WORK_PER_THREAD", WORK_PER_THREAD),
+                        ("TC_WORK_PER_AWAKE_THREAD", WORK_PER_AWAKE_THREAD), ("TC_WORK_PER_BARRIER", WORK_PER_BARRIER),
                         ("TC_PIECE_WORK", PIECE_WORK), ("TC_LARGE_TEAM", LARGE_TEAM)):
         (work / "constant.c").write_text('#include "tensor_compile/driver.h"\n#include "tensor_compile/fetching.h"\n'
                                          f'_Static_assert({name} == {value}, "");\n', encoding="utf-8")

@@ -89,8 +89,9 @@ typedef struct answers {
     tc_index awake, asked, got; /* asked: 0 where nobody asked */
 } answers;
 
-static tc_index answer(void *user, tc_index threads)
+static tc_index answer(void *user, tc_index threads, uint64_t operations)
 {
+    (void)operations;
     answers *a = user;
     a->asked = threads;
     return a->awake < threads ? a->awake : threads;
@@ -156,25 +157,43 @@ static void test_awake(fixture *f)
     }
 }
 
+static void long_job(void *argument, tc_index thread, tc_index threads)
+{
+    (void)argument, (void)thread, (void)threads;
+    nanosleep(&(struct timespec){0, 5000000}, NULL);
+}
+
 /* A pool says who is awake: never more than it has; some, once calls follow one another. */
 static void test_pool_awake(void)
 {
     enum { THREADS = 2, SECONDS = 20 };
     tc_pool *pool = tc_pool_create(THREADS), *many = tc_pool_create(1 + (tc_index)sysconf(_SC_NPROCESSORS_CONF));
+#if defined(__linux__)
     cpu_set_t allowed;
     const int alone = sched_getaffinity(0, sizeof allowed, &allowed) || CPU_COUNT(&allowed) < THREADS;
+#else
+    const int alone = 1; /* a pool does not know how many processors it has */
+#endif
     tc_context context = {0};
     tc_context_use_pool(&context, many);
-    tc_ok(context.team.awake(many, 5) == 1, "more threads than processors: short calls are one thread's");
+    tc_ok(context.team.awake(many, 5, 0) == 1, "more threads than processors: short calls are one thread's");
     tc_pool_destroy(many);
     tc_context_use_pool(&context, pool);
-    tc_ok(context.team.awake(pool, 1) == 1 && context.team.awake(pool, 0) == 1, "one thread is always awake");
+    tc_ok(context.team.awake(pool, 1, 0) == 1 && context.team.awake(pool, 0, 0) == 1, "one thread is always awake");
     nanosleep(&(struct timespec){0, 30000000}, NULL);
-    tc_index first = context.team.awake(pool, 5), last = first;
+    tc_index first = context.team.awake(pool, 5, 0), last = first;
     for (const time_t end = time(NULL) + SECONDS; !alone && last == 1 && time(NULL) < end;)
-        last = context.team.awake(pool, 5);
+        last = context.team.awake(pool, 5, 0);
     tc_ok(first == 1, "workers of a pool sleep behind a pause");
     tc_ok(last == (alone ? 1 : THREADS), "they are woken where calls follow one another");
+    if (!alone) {
+        context.team.run(pool, THREADS, long_job, NULL);
+        tc_ok(context.team.awake(pool, THREADS, 0) == 1, "behind a late call short ones are one thread's");
+        last = 1;
+        for (const time_t end = time(NULL) + SECONDS; last == 1 && time(NULL) < end;)
+            last = context.team.awake(pool, THREADS, 0);
+        tc_ok(last == THREADS, "for a while");
+    }
     tc_pool_destroy(pool);
 }
 
@@ -239,6 +258,8 @@ static void *call_rounds(void *p)
     for (int i = 0; i < c->count && c->good; ++i) {
         const tc_index asked = 1 + drawn(&c->seed, c->threads + 2);
         round r = {.work = drawn(&c->seed, 3) * drawn(&c->seed, 20000), .barriers = drawn(&c->seed, 4) / 2};
+        if (drawn(&c->seed, 4) == 0) /* as of a short call */
+            context.team.awake(context.team.user, asked, 1000);
         context.team.run(context.team.user, asked, note_round, &r);
         c->good = once_each(&r) && r.size <= (asked < c->threads ? asked : c->threads);
         if (drawn(&c->seed, 8) == 0)

@@ -43,7 +43,7 @@ def _work(items: list[Element], usual: Mapping[Sym, int] | None = None) -> Expr:
 
 
 def program_barriers(program: Program) -> int:
-    """How many a thread meets the others at in what program_work counts. None stands before all steps."""
+    """Barriers of one call, loops counted as in program_work. None stands before all steps."""
     before = [item for item in program.steps[:1] if not isinstance(item, Loop) and item.barrier]
     return _barriers(program.steps) - len(before)
 
@@ -52,17 +52,18 @@ def _barriers(items: list[Element]) -> int:
     total = 0
     for i, item in enumerate(items):
         if isinstance(item, Loop):
-            each = int(item.iteration_barrier) + int(item.barrier) + _barriers(item.test) + _barriers(item.body)
+            condition = int(item.barrier and bool(item.condition))
+            each = int(item.iteration_barrier) + condition + _barriers(item.test) + _barriers(item.body)
             total += int(closes_checks(items, i)) + iterations(item) * each
+        elif isinstance(item, Branch):
+            total += int(closes_checks(items, i)) + int(item.barrier) + _barriers(item.then) + _barriers(item.other)
         else:
             total += int(closes_checks(items, i) or item.barrier)
-        if isinstance(item, Branch):
-            total += _barriers(item.then) + _barriers(item.other)
     return total + int(closes_checks(items, len(items)))
 
 
 def iterations(loop: Loop) -> int:
-    """Of a loop, that are counted."""
+    """Iterations of a loop that are counted."""
     count = extent(loop.iteration) if loop.iteration is not None else None
     return min(MOST_ITERATIONS, count.value) if count is not None and count.is_const else MOST_ITERATIONS
 

@@ -179,8 +179,8 @@ struct tc_model {
  * microseconds, several times what starting and joining it and its barriers cost (one to some ten microseconds). */
 #define TC_WORK_PER_THREAD ((uint64_t)1 << 18)
 
-/* The same of threads that are awake: starting and joining them is a matter of a tenth of a microsecond or some, and so is each
- * barrier. */
+/* The same of threads that are awake, and what is added for each barrier: on a Zen 4 starting and joining two threads takes
+ * 0.07 us, a barrier 0.1, on a Xeon some tenths of a microsecond. */
 #define TC_WORK_PER_AWAKE_THREAD ((uint64_t)1 << 16)
 #define TC_WORK_PER_BARRIER ((uint64_t)1 << 14)
 

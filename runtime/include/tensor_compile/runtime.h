@@ -119,8 +119,9 @@ typedef struct tc_team {
     void *user;
     tc_index threads; /* the largest team to ask for; below 1 counts as 1 */
     /* How many of `threads` threads, the calling one among them, would begin at once if they were started now: those that
-     * are awake. Any thread may ask. Calls of some microseconds are shared by these. NULL: such calls run on one thread. */
-    tc_index (*awake)(void *user, tc_index threads);
+     * are awake; 1 at least. Any thread may ask. Calls of some microseconds are shared by these. work: estimated operations
+     * of the call. NULL: such calls run on one thread. */
+    tc_index (*awake)(void *user, tc_index threads, uint64_t work);
 } tc_team;
 
 /* -- logs and profiles --------------------------------------------------------------------------------------------- */
