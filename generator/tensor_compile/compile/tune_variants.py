@@ -163,7 +163,7 @@ def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant
     work = program_work(variant.program)
     known = work.value if work.is_const else 0
     awake = WORK_PER_AWAKE_THREAD + program_barriers(variant.program) * WORK_PER_BARRIER
-    usual = min(most, max(1, known // WORK_PER_THREAD, known // awake))    # calls that follow one another find all awake
+    usual = min(most, max(1, known // WORK_PER_THREAD, known // awake))    # where calls follow: all are awake
     teams = sorted({1, usual, most, *(1 << i for i in range(1, most.bit_length()) if 1 << i < most)})
     both = (True, False) if False in programs and _has_tiles(variant.program) else (True,)
     us: dict[VariantForm, float] = {}
