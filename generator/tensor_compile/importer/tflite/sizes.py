@@ -3,6 +3,7 @@
 steps in where a size may differ, usually the batch: SHAPE, STRIDED_SLICE and PACK before a RESHAPE."""
 from __future__ import annotations
 
+import functools
 import math
 from typing import Callable, Sequence
 
@@ -80,17 +81,15 @@ def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
     return Value(a.dtype, several.shape, tuple(found))
 
 
-@_folding("REDUCE_PROD", "SUM", "REDUCE_MAX", "REDUCE_MIN")
+_REDUCTIONS = {"REDUCE_PROD": "MUL", "SUM": "ADD", "REDUCE_MAX": "MAXIMUM", "REDUCE_MIN": "MINIMUM"}
+
+
+@_folding(*_REDUCTIONS)
 def reduction(n: Node, operands: Sequence[Value]) -> Value | None:
     x, keep = operands[0], n.option("keep_dims")
     if x.rank != 1 or not (found := _elements(x)):
         return None
-    steps: dict[str, Callable[[Expr, Expr], Expr]] = {
-        "REDUCE_PROD": lambda a, b: a * b, "SUM": lambda a, b: a + b, "REDUCE_MAX": maximum, "REDUCE_MIN": minimum}
-    total = found[0]
-    for e in found[1:]:
-        total = steps[n.name](total, e)
-    return _vector(x, [total], *[1] * keep)
+    return _vector(x, [functools.reduce(_ARITHMETIC[_REDUCTIONS[n.name]], found)], *[1] * keep)
 
 
 @_folding("PACK")
@@ -157,4 +156,3 @@ def one_axis(n: Node, operands: Sequence[Value]) -> Value | None:
 def reverse(n: Node, operands: Sequence[Value]) -> Value | None:
     x = operands[0]
     return _vector(x, _elements(x)[::-1], len(_elements(x))) if x.rank == 1 else None
-
