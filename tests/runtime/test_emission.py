@@ -158,7 +158,7 @@ def sanitized(work: Path, sanitizer: str) -> None:
     # A child behind fork() starts a pool of its own: ThreadSanitizer ends the child there unless it is told not to.
     os.environ["TSAN_OPTIONS"] = f"die_after_fork=0:{os.environ.get('TSAN_OPTIONS', '')}"
     for test, objects, arguments in (("test_calls", model, ["fakex.bin"]), ("test_teams", model, []),
-                                     ("test_ahead", [], [])):
+                                     ("test_short_calls", model, []), ("test_ahead", [], [])):
         built = run([compiler, *flags, TESTS / f"{test}.c", *objects, *runtime, "-lpthread", "-lm", "-o", test], work)
         name = f"{test} under -fsanitize={sanitizer}"
         if built.returncode:
