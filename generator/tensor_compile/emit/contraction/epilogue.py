@@ -11,7 +11,7 @@ from ...graph.dtypes import DTYPES
 from ...graph.table import code_of
 from ...loops.loop_ir import ContractionKernel, Store
 from ...loops.masks import conjuncts, holds_where
-from ...loops.scalar_ir import Acc, Apply, Const, Scalar
+from ...loops.scalar_ir import Acc, Apply, Buffer, Const, Scalar
 from ...loops.scalars import loads, Rewriter, symbols_of
 from ...records import dataclass
 from ...symbolic import const, Expr, Sym
@@ -23,6 +23,7 @@ from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 LINE = 64                 # bytes of a line of the caches
+LARGE = 1 << 20           # bytes of a temp whose lines are fetched for writing: it fills a second cache
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
 
@@ -264,9 +265,9 @@ class Epilogue:
 
     def ahead(self) -> tuple[list[str], int]:
         """Fetches what the epilogue of row r and of columns from j loads of that row alone (a residual, say), and where
-        it stores floats that leave the model: its lines lie where the processor does not expect them. Of temps they are
-        in a cache mostly. Nothing where there are no such lines. And how many columns a line has, of the widest
-        elements."""
+        it stores floats that leave the model, or a large temp: those lines lie where the processor does not expect them.
+        Of other temps they are in a cache mostly. Nothing where there are no such lines. And how many columns a line has,
+        of the widest elements."""
         kernel = self.kernel
         if not self.vector or not kernel.m:
             return [], LINE
@@ -278,8 +279,7 @@ class Epilogue:
                 found.append((buffers[x.buffer], at, 0))
         for y in kernel.stores:
             at = buffers[y.buffer].address(y.index)
-            if buffers[y.buffer].kind == "output" and buffers[y.buffer].dtype == "f32" and not y.dynamic \
-                    and at.coefficient(last) == 1:
+            if _far(buffers[y.buffer]) and buffers[y.buffer].dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
                 found.append((buffers[y.buffer], at, 1))
         if not found:
             return [], LINE
@@ -292,6 +292,12 @@ class Epilogue:
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return statements(self.kernel, self.names, width, lanes, accs)
+
+
+def _far(buffer: Buffer) -> bool:
+    """Its lines are in no near cache when results are stored."""
+    size = buffer.elements * DTYPES[buffer.dtype].bytes
+    return buffer.kind == "output" or buffer.kind == "temp" and size.is_const and size.value > LARGE
 
 
 def names_of(kernel: ContractionKernel) -> dict[Sym, str]:
