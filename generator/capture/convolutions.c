@@ -15,6 +15,8 @@ typedef struct call {
     tc_window_options options;
     tc_same same;
     const int *output_padding;
+    tc_phase_function *by; /* of a transposed one's phases */
+    const void *context;
 } call;
 
 /* -- convolution --------------------------------------------------------------------------------------------------- */
@@ -164,6 +166,8 @@ static phase phase_of(const tc_windows *w, int i, int number, int64_t reach)
 typedef struct transposition {
     tc_graph *g;
     tc_site at;
+    tc_phase_function *by;
+    const void *context;
     tc_windows w;
     tc_tensor x, weight; /* the weight as an ordinary convolution's: [o, c/groups, ...] */
     int groups;
@@ -177,30 +181,37 @@ static int64_t larger(int64_t a, int64_t b)
     return a > b ? a : b;
 }
 
+static tc_tensor plain_phase(tc_graph *g, const tc_phase *p, const void *context)
+{
+    (void)context;
+    if (!p->weight)
+        return tc_broadcast_to(g, tc_constant_of(g, p->x->type.dtype, tc_operand_int_(0)), p->x->type.rank, p->shape);
+    return tc_prim_convolution(g, p->x, p->weight, p->x->type.rank - 2, tc_windows_ones, p->low, p->high, p->dilation,
+                               p->groups);
+}
+
 /* [n, o, steps...] of the phases `p`, one an axis. */
 static tc_tensor convolve_phase(const transposition *t, const phase *p)
 {
     tc_graph *g = t->g;
-    const tc_type *x = &t->x->type;
     tc_tensor weight = t->weight;
-    int ones[TC_MAX_WINDOW], low[TC_MAX_WINDOW], high[TC_MAX_WINDOW], dilation[TC_MAX_WINDOW];
+    int low[TC_MAX_WINDOW], high[TC_MAX_WINDOW], dilation[TC_MAX_WINDOW];
+    tc_phase of = {t->x, NULL, t->groups, low, high, dilation, {t->x->type.shape[0], t->weight->type.shape[0]}};
+    for (int i = 0; i < t->w.dims; ++i)
+        of.shape[2 + i] = t->steps[i];
     for (int i = 0; i < t->w.dims; ++i) {
-        if (!p[i].count) {
-            const tc_expr *shape[TC_MAX_RANK] = {x->shape[0], t->weight->type.shape[0]};
-            for (int d = 0; d < t->w.dims; ++d)
-                shape[2 + d] = t->steps[d];
-            return tc_broadcast_to(g, tc_constant_of(g, x->dtype, tc_operand_int_(0)), x->rank, shape);
-        }
+        if (!p[i].count)
+            return t->by(g, &of, t->context);
         const tc_expr *last = tc_expr_const(&g->dims, p[i].first + (int64_t)(p[i].count - 1) * p[i].step);
         if (t->w.size[i] > 1)
             weight = tc_take_every(g, t->at, weight, 2 + i, p[i].count, last, -p[i].step);
-        ones[i] = 1;
         if (!tc_windows_padding(g, larger(p[i].low, 0), &low[i]) ||
             !tc_windows_padding(g, larger(p[i].high, 0), &high[i]))
             return tc_poison();
         dilation[i] = (int)p[i].dilation;
     }
-    tc_tensor y = tc_prim_convolution(g, t->x, weight, t->w.dims, ones, low, high, dilation, t->groups);
+    of.weight = weight;
+    tc_tensor y = t->by(g, &of, t->context);
     for (int i = 0; i < t->w.dims && !tc_is_poison(y); ++i) {
         const tc_expr *start = tc_expr_const(&g->dims, low[i] - p[i].low);
         y = tc_slice_at(t->at, y, 2 + i, tc_dim_of(start), tc_dim_of(tc_expr_add(start, t->steps[i])), 1);
@@ -278,7 +289,13 @@ static tc_tensor turned_weight(tc_graph *g, const call *c, int groups)
 
 static tc_tensor transposed(tc_graph *g, const call *c)
 {
-    transposition t = {.g = g, .at = c->at, .w = {.dims = c->dims}, .x = c->x, .groups = c->groups ? c->groups : 1};
+    transposition t = {.g = g,
+                       .at = c->at,
+                       .by = c->by ? c->by : plain_phase,
+                       .context = c->context,
+                       .w = {.dims = c->dims},
+                       .x = c->x,
+                       .groups = c->groups ? c->groups : 1};
     if (t.groups < 1) {
         tc_fail(g, NULL, "groups is %d", t.groups);
         return tc_poison();
@@ -335,3 +352,17 @@ static tc_tensor transposed(tc_graph *g, const call *c)
 TRANSPOSED(1, ONE)
 TRANSPOSED(2, SEVERAL)
 TRANSPOSED(3, SEVERAL)
+
+tc_tensor tc_conv_transpose_by(tc_graph *g, const tc_conv_transpose2d_args *args, tc_phase_function *by,
+                               const void *context)
+{
+    return transposed(g, &(const call){.at = args->at,
+                                       .x = args->x,
+                                       .weight = args->weight,
+                                       .dims = 2,
+                                       .groups = args->groups,
+                                       .output_padding = args->output_padding,
+                                       .options = {args->stride, args->padding, args->low, args->high, args->dilation},
+                                       .by = by,
+                                       .context = context});
+}

@@ -211,6 +211,62 @@ tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args)
     return g ? tc_op_leave(g, tc_written_as(g, quantized_conv(g, args), args->scale, args->zero)) : tc_poison();
 }
 
+/* Each phase becomes integers of the result before they are interleaved. */
+static tc_tensor quantized_phase(tc_graph *g, const tc_phase *p, const void *context)
+{
+    const tc_quantized_conv_transpose_args *a = context;
+    const tc_site at = a->at;
+    const tc_dtype dtype = p->x->type.dtype;
+    tc_tensor bias = a->bias, sums;
+    if (!bias) {
+        tc_tensor nothing = tc_constant_of(g, dtype == TC_I16 ? TC_I64 : TC_I32, TC_OPERAND(0));
+        bias = tc_broadcast_to(g, nothing, 1, p->shape + 1);
+    }
+    if (p->weight) {
+        tc_conv_integer_args product = {.x = p->x, .w = p->weight, .bias = bias, .groups = p->groups, .at = at};
+        product.x_zero = a->x.zero ? tc_constant_of(g, dtype, TC_OPERAND(a->x.zero)) : NULL;
+        for (int i = 0; i < 2; ++i) {
+            product.low[i] = p->low[i];
+            product.high[i] = p->high[i];
+            product.dilation[i] = p->dilation[i];
+        }
+        sums = tc_conv_integer_at(&product);
+    } else {
+        tc_tensor nothing = tc_constant_of(g, bias->type.dtype, TC_OPERAND(0));
+        sums = tc_add_channel_bias(g, at, tc_broadcast_to(g, nothing, 4, p->shape), bias);
+    }
+    if (tc_is_poison(sums))
+        return sums;
+    tc_tensor scale = MUL(tc_prim_cast(g, as_number(g, a->w_scale), TC_F64), (double)a->x.scale);
+    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->floats, a->zero, dtype);
+}
+
+static tc_tensor quantized_conv_transpose2d(tc_graph *g, const tc_quantized_conv_transpose_args *a)
+{
+    if (!read_affine(g, ".x", &a->x, true) || !check_weights(g, a->w, a->w_scale, a->bias) ||
+        !check_result(g, a->x.x->type.dtype, a->scale, a->zero))
+        return tc_poison();
+    tc_conv_transpose2d_args product = {.x = a->x.x, .weight = a->w, .groups = a->groups, .at = a->at};
+    for (int i = 0; i < 2; ++i) {
+        product.stride[i] = a->stride[i];
+        product.padding[i] = a->padding[i];
+        product.low[i] = a->low[i];
+        product.high[i] = a->high[i];
+        product.output_padding[i] = a->output_padding[i];
+        product.dilation[i] = a->dilation[i];
+    }
+    return tc_conv_transpose_by(g, &product, quantized_phase, a);
+}
+
+tc_tensor tc_quantized_conv_transpose2d_at(const tc_quantized_conv_transpose_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_conv_transpose2d", "quantized_conv_transpose2d",
+                              "x w w_scale ?bias", 4, (tc_tensor[]){args->x.x, args->w, args->w_scale, args->bias});
+    if (!g)
+        return tc_poison();
+    return tc_op_leave(g, tc_written_as(g, quantized_conv_transpose2d(g, args), args->scale, args->zero));
+}
+
 static tc_tensor quantized_linear(tc_graph *g, const tc_quantized_linear_args *a)
 {
     const tc_site at = a->at;
@@ -311,6 +367,31 @@ tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args)
     return g ? tc_op_leave(g, tc_written_as(g, quantized_mul(g, args), args->scale, args->zero)) : tc_poison();
 }
 
+static tc_tensor quantized_matmul(tc_graph *g, const tc_quantized_two_args *args)
+{
+    const tc_site at = args->at;
+    const tc_affine *a = &args->a, *b = &args->b;
+    if (!check_two(g, args))
+        return tc_poison();
+    const tc_dtype dtype = a->x->type.dtype, wide = dtype == TC_I16 ? TC_I64 : TC_I32;
+    tc_tensor x = tc_prim_cast(g, centered(g, at, a), wide), y = tc_prim_cast(g, centered(g, at, b), wide);
+    tc_tensor sums = tc_matmul_at(at, x, y);
+    if (tc_is_poison(sums))
+        return sums;
+    const double scale = (double)(a->scale * b->scale) / (double)args->scale;
+    if (args->floats)
+        return by_number(g, at, sums, scale, args->zero, dtype);
+    if (wide == TC_I64)
+        return rescaled(g, at, sums, tc_constant_of(g, TC_F64, TC_OPERAND(scale)), 0, false, false, args->zero, dtype);
+    return finished(at, scaled(g, at, sums, scale), args->zero, dtype);
+}
+
+tc_tensor tc_quantized_matmul_at(const tc_quantized_two_args *args)
+{
+    tc_graph *g = ENTER_TWO(matmul);
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_matmul(g, args), args->scale, args->zero)) : tc_poison();
+}
+
 /* -- another scale ------------------------------------------------------------------------------------------------- */
 
 static tc_tensor quantized_rescale(tc_graph *g, const tc_quantized_rescale_args *args)
@@ -365,6 +446,13 @@ static argument argument_of(double scale, int bits)
     return a;
 }
 
+/* What a table has for each integer that x may be. */
+static tc_tensor looked_up(tc_graph *g, tc_site at, tc_tensor x, tc_tensor table)
+{
+    tc_tensor index = tc_prim_cast(g, x, TC_I32);
+    return tc_prim_gather(g, table, x->type.dtype == TC_I8 ? SUB(index, -128) : index, 0);
+}
+
 /* The function of every integer that x may be, as a table that x looks up. outputs: bits of the result's fraction;
  * middle: what the result 0 becomes. */
 static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_tensor function(tc_site at, tc_tensor a),
@@ -382,9 +470,7 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
     tc_tensor y = tc_rounding_shift_at(at, value, TC_OPERAND(31 - outputs));
     tc_tensor above = GE(x, a.radius), below = LE(x, -a.radius);
     y = MINIMUM(MAXIMUM(ADD(y, middle), low), high);
-    tc_tensor table = tc_prim_cast(g, WHERE(below, low, WHERE(above, high, y)), dtype);
-    tc_tensor index = tc_prim_cast(g, args->x.x, TC_I32);
-    return tc_prim_gather(g, table, low ? SUB(index, low) : index, 0);
+    return looked_up(g, at, args->x.x, tc_prim_cast(g, WHERE(below, low, WHERE(above, high, y)), dtype));
 }
 
 tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args)
@@ -403,6 +489,68 @@ tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
         return tc_poison();
     const int zero = args->x.x->type.dtype == TC_I8 ? 0 : 128;
     return tc_op_leave(g, tc_written_as(g, by_table(g, args, tc_fixed_tanh, 7, zero), 1.0 / 128, zero));
+}
+
+/* -- hard swish ---------------------------------------------------------------------------------------------------- */
+
+/* A scale as a multiplier of 15 bits: scale = q * 2^(shift - 15). */
+static int32_t short_multiplier(double scale, int *shift)
+{
+    const int32_t q = tc_quantized_multiplier(scale, shift);
+    return q >= 0x7fff0000 ? 0x7fff : (q + (1 << 15)) >> 16;
+}
+
+/* x * q / 2^15, rounded: x of 16 bits. */
+static tc_tensor short_scaled(tc_site at, tc_tensor x, int32_t q)
+{
+    return SHIFT_RIGHT(ADD(MUL(x, q), 1 << 14), 15);
+}
+
+static tc_tensor short_limited(tc_site at, tc_tensor x)
+{
+    return MINIMUM(MAXIMUM(x, INT16_MIN), INT16_MAX);
+}
+
+/* x limited to [-3, 3], as 0 to 32767: x has 7 bits behind the point, q and shift bring it to the scale 3 / 2^15. */
+static tc_tensor share_of(tc_site at, tc_tensor x, int32_t q, int shift)
+{
+    /* the place that may limit it is shifted last; beyond 15 places all but 0 is limited */
+    if (shift > 0)
+        x = short_limited(at, SHIFT_LEFT(x, shift > 15 ? 15 : shift - 1));
+    x = short_scaled(at, x, q);
+    x = shift > 0 ? short_limited(at, SHIFT_LEFT(x, 1)) : tc_rounding_shift_at(at, x, TC_OPERAND(-shift));
+    return SHIFT_RIGHT(ADD(x, 1 << 15), 1);
+}
+
+static tc_tensor quantized_hardswish(tc_graph *g, const tc_quantized_hardswish_args *args)
+{
+    const tc_site at = args->at;
+    const tc_dtype dtype = args->x.x->type.dtype;
+    const float fine = args->x.scale / 128;
+    int to, by;
+    if (!read_affine(g, ".x", &args->x, false) || !check_result(g, dtype, args->scale, args->zero))
+        return tc_poison();
+    const int32_t factor = short_multiplier((double)(fine / args->scale), &to);
+    const int32_t slope = short_multiplier((double)(fine / (3.0f / 32768)), &by);
+    if (by < -15) {
+        tc_fail(g, NULL, "the scale %g is too small", (double)args->x.scale);
+        return tc_poison();
+    }
+    if (to > 0 || to < -15) {
+        tc_fail(g, NULL, "the scale %g is too far from that of the result, %g", (double)args->x.scale,
+                (double)args->scale);
+        return tc_poison();
+    }
+    tc_tensor x = SHIFT_LEFT(integers(g, at, (dtype == TC_I8 ? -128 : 0) - args->x.zero), 7);
+    tc_tensor share = share_of(at, x, slope, by), y = DIV(MUL(share, short_scaled(at, x, factor)), 1 << 15);
+    y = finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(-to)), args->zero, dtype);
+    return looked_up(g, at, args->x.x, y);
+}
+
+tc_tensor tc_quantized_hardswish_at(const tc_quantized_hardswish_args *args)
+{
+    tc_graph *g = tc_op_enter(args->at, "tc_quantized_hardswish", "quantized_hardswish", "x", 1, &args->x.x);
+    return g ? tc_op_leave(g, tc_written_as(g, quantized_hardswish(g, args), args->scale, args->zero)) : tc_poison();
 }
 
 /* -- softmax ------------------------------------------------------------------------------------------------------- */

@@ -57,6 +57,20 @@ bool tc_windows_check_rank(tc_graph *g, const tc_type *x, int dims);
 /* y + bias[o], the bias along axis 1; y itself without one; reported where it does not fit. */
 tc_tensor tc_add_channel_bias(tc_graph *g, tc_site at, tc_tensor y, tc_tensor bias);
 
+/* One phase of a transposed convolution, [n, o, ...] of `shape`: x convolved with the weight [o, c/groups, ...] of its
+ * taps; without any (NULL) there is nothing to convolve. */
+typedef struct tc_phase {
+    tc_tensor x, weight;
+    int groups;
+    const int *low, *high, *dilation;
+    const tc_expr *shape[TC_MAX_RANK];
+} tc_phase;
+typedef tc_tensor tc_phase_function(tc_graph *g, const tc_phase *phase, const void *context);
+
+/* The transposed convolution without a bias, whose phases the function computes. */
+tc_tensor tc_conv_transpose_by(tc_graph *g, const tc_conv_transpose2d_args *args, tc_phase_function *by,
+                               const void *context);
+
 /* `count` elements along the axis: first, first + step, ... ; step may be negative, or 0: one element repeated. */
 tc_tensor tc_take_every(tc_graph *g, tc_site at, tc_tensor x, int axis, int count, const tc_expr *first, int step);
 

@@ -100,6 +100,17 @@
     X(affine_axis, "tc_quantized_mean: axis 1 must have a constant size, not 0: i8[2,0]", AT;                         \
       tc_quantized_mean(.x = {I8(2, 0), 1, 0}, .axes = {1}, .axis_count = 1, .scale = 1))                             \
     X(affine_slope, "tc_quantized_leaky_relu: the slope is -1, not positive", AT;                                     \
-      tc_quantized_leaky_relu(.x = {I8(3), 1, 0}, .slope = -1, .scale = 1))
+      tc_quantized_leaky_relu(.x = {I8(3), 1, 0}, .slope = -1, .scale = 1))                                           \
+    X(affine_far, "tc_quantized_hardswish: the scale 128 is too far from that of the result, 1", AT;                  \
+      tc_quantized_hardswish(.x = {I8(3), 128, 0}, .scale = 1))                                                       \
+    X(affine_small, "tc_quantized_hardswish: the scale 1e-07 is too small", AT;                                       \
+      tc_quantized_hardswish(.x = {I8(3), 1e-7, 0}, .scale = 1e-7))                                                   \
+    X(affine_matrices, "tc_quantized_matmul: dtypes differ: i8[3,2] and u8[2,3]", AT;                                 \
+      tc_quantized_matmul(.a = {I8(3, 2), 1, 0}, .b = {U8(2, 3), 1, 0}, .scale = 1))                                  \
+    X(affine_transposed, "tc_quantized_conv_transpose2d: the weights are i8, not f32[3,2,3,3]", AT;                   \
+      tc_quantized_conv_transpose2d(.x = {I8(1, 3, 4, 4), 1, 0}, .w = F(3, 2, 3, 3), .w_scale = S, .scale = 1))       \
+    X(affine_outputs, "tc_quantized_conv_transpose2d: the bias is i32[3] for 2 outputs", AT;                          \
+      tc_quantized_conv_transpose2d(.x = {I8(1, 3, 4, 4), 1, 0}, .w = I8(3, 2, 3, 3), .w_scale = S, .bias = I32(3),   \
+                                    .scale = 1))
 
 MISTAKES(CASES)

@@ -117,6 +117,24 @@ CASE(second)
     READS; tc_quantized_add(.a = {a, 0.25}, .b = {b, 0.125}, .scale = 1);
 }
 
+CASE(transposed)
+{
+    WROTE; tc_tensor x = RESCALED(.scale = 0.5);
+    READS; tc_quantized_conv_transpose2d(.x = {x, 0.5, 1}, .w = I8(2, 3, 1, 1), .w_scale = S, .scale = 1);
+}
+
+CASE(matmul)
+{
+    WROTE; tc_tensor b = tc_quantized_matmul(.a = {I8(4, 4), 1}, .b = {I8(4, 4), 1}, .scale = 0.5);
+    READS; tc_quantized_matmul(.a = {I8(4, 4), 1}, .b = {b, 0.125}, .scale = 1);
+}
+
+CASE(hardswish)
+{
+    WROTE; tc_tensor b = tc_quantized_hardswish(.x = {I8(4), 1}, .scale = 0.5);
+    READ(b, 0.25);
+}
+
 CASE(sub)
 {
     WROTE; tc_tensor b = tc_quantized_sub(.a = {I8(4), 1}, .b = {I8(4), 1}, .scale = 0.5);
@@ -271,6 +289,11 @@ int main(void)
                   "and 0");
     CHECK(second, "tc_quantized_add: .b is read with the scale 0.125 and the zero 0, and line %d wrote it with 0.5 "
                   "and 0");
+    CHECK(transposed, "tc_quantized_conv_transpose2d: .x is read with the scale 0.5 and the zero 1, and line %d wrote "
+                      "it with 0.5 and 0");
+    CHECK(matmul, "tc_quantized_matmul: .b is read with the scale 0.125 and the zero 0, and line %d wrote it with 0.5 "
+                  "and 0");
+    CHECK(hardswish, "line %d wrote it with 0.5 and 0");
     CHECK(sub, "line %d wrote it with 0.5 and 0");
     CHECK(add, "line %d wrote it with 0.5 and 0");
     CHECK(mean, "line %d wrote it with 0.5 and 0");

@@ -157,6 +157,13 @@ def model(weights: Weights) -> tuple[str, list[int], list[int]]:
     for i, (k, n) in enumerate(LINEAR):
         weights.layer(f"l{i}", [n, k], k, i == 1)
         gives(layer("linear", given(1, k), 5, f"l{i}"))
+    for i, (kernel, options) in enumerate((([3, 3], ".stride = {2, 2}, .padding = {1, 1}"),
+                                           ([2, 1], ".stride = {2, 3}, .output_padding = {0, 2}"))):
+        name = f"t{i}"
+        weights.layer(name, [8, 6, *kernel], 6, False)
+        x = f"tc_permute({given(1, 5, 4, 6)}, 0, 3, 1, 2)"
+        w = f'tc_weight(g, "{name}.w")'
+        gives(layer("conv_transpose2d", x, 7, name, f", {options}").replace(w, f"tc_transpose({w}, 0, 1)"))
     for name, shape in (("a", [8, 8, 1, 1]), ("d", [8, 1, 3, 3]), ("e", [8, 8, 1, 1]), ("f", [8, 8, 3, 3])):
         weights.layer(name, shape, 8, False)
     first = f"tc_permute({given(1, 5, 5, 8)}, 0, 3, 1, 2)"   # each result may take the place of the one before
@@ -183,6 +190,9 @@ def nests(given: Callable[..., str], gives: Callable[[str], None]) -> None:
             gives(text)
         rows = given(3, channels)
         for text in (f"tc_quantized_softmax(.x = {{{rows}, 0.05, 3}})", f"tc_quantized_tanh(.x = {{{rows}, 0.1, 3}})",
+                     f"tc_quantized_hardswish(.x = {{{rows}, 0.06, 3}}, .scale = 0.04, .zero = -90)",
+                     f"tc_quantized_matmul(.a = {{{rows}, 0.1, 3}}, .b = {{tc_transpose({rows}, 0, 1), 0.1, -7}}, "
+                     ".scale = 5, .zero = 2)",
                      f"tc_quantized_leaky_relu(.x = {{{rows}, 0.1, 3}}, .slope = 0.2f, .scale = 0.1, .zero = 3)",
                      f"tc_sum(tc_cast({rows}, TC_I32), 1)"):
             gives(text)

@@ -23,6 +23,12 @@ TC_MODEL(m)
     tc_output(g, "linear", tc_quantized_linear(.x = {rows, 0.037f, 11}, .w = tc_reshape(b, 8, 8),
                                                .w_scale = tc_full(g, 0.004f, TC_F32, 8), .scale = 0.3f, .zero = -2,
                                                .floats = true));
+    tc_output(g, "matmul", tc_quantized_matmul(.a = {rows, 0.037f, 11}, .b = {tc_reshape(b, 8, 8), 0.0213f, -90},
+                                               .scale = 0.3f, .zero = -2, .floats = true));
+    tc_output(g, "transposed", tc_quantized_conv_transpose2d(.x = {tc_reshape(a, 1, 1, 8, 8), 0.037f, 11},
+                                                             .w = tc_reshape(b, 1, 64, 1, 1), .stride = 2,
+                                                             .w_scale = tc_full(g, 0.004f, TC_F32, 64), .scale = 0.09f,
+                                                             .zero = 4, .floats = true));
 }
 """
 
@@ -62,7 +68,11 @@ want = {"sum": together(1), "difference": together(-1),
         "other": [scaled(p - 11, sa / f32(0.011), 3) for p in a],
         "mean": [scaled(sum(p - 11 for p in a[i:i + 8]), sa / (f32(0.02) * 8), 1) for i in range(0, 64, 8)],
         "linear": [scaled(sum((a[8 * i + k] - 11) * b[8 * j + k] for k in range(8)), sa * f32(0.004) / f32(0.3), -2)
-                   for i in range(8) for j in range(8)]}
+                   for i in range(8) for j in range(8)],
+        "matmul": [scaled(sum((a[8 * i + k] - 11) * (b[8 * k + j] + 90) for k in range(8)), f32(sa * sb) / f32(0.3), -2)
+                   for i in range(8) for j in range(8)],
+        "transposed": [4 if i % 2 or j % 2 else scaled((a[4 * i + j // 2] - 11) * w, sa * f32(0.004) / f32(0.09), 4)
+                       for w in b for i in range(15) for j in range(15)]}
 
 with tempfile.TemporaryDirectory() as name:
     folder = Path(name)

@@ -4,6 +4,8 @@ the range.
 
     make_cases.py           needs ai-edge-litert, tflite-micro and numpy; nothing else of the project does
 
+Cases that cases.zip has already stay as they are: without the file all are made anew.
+
 Integers are those of TensorFlow Lite Micro, or of LiteRT's reference kernels where Micro does not have the operation: a
 case says which. Floats are LiteRT's.
 """
@@ -304,30 +306,82 @@ def make_others() -> None:
           Operator("BATCH_TO_SPACE_ND", ["h", "block", "crop"], ["y"])], ["x"], ["h", "y"])
 
 
+def make_integers() -> None:
+    """Hard swish of every integer, transposed convolutions, products of two activations; these of 16 bits, too."""
+    for i, (dtype, s, z, into, zero) in enumerate([
+            ("i8", 0.05, 9, 0.03, -110), ("i8", 0.02, -30, 0.021, -100), ("i8", 0.3, 0, 0.31, -128),
+            ("i8", 1e-4, 5, 7e-5, -11), ("i8", 0.7, 40, 0.5, -60), ("u8", 0.06, 100, 0.04, 20)]):
+        one(f"hard_swish_{i}", "HARD_SWISH", affine("x", (1, 256), dtype, s, z),
+            affine("y", (1, 256), dtype, into, zero), 1)
+    for i, (shape, kernel, whole, options, bias) in enumerate([
+            ((1, 4, 5, 3), (3, 3), (8, 10), {"padding": 0, "stride_w": 2, "stride_h": 2}, True),
+            ((2, 5, 4, 2), (2, 2), (10, 8), {"padding": 1, "stride_w": 2, "stride_h": 2, "activation": 1}, True),
+            ((1, 3, 6, 4), (4, 3), (9, 6), {"padding": 0, "stride_w": 1, "stride_h": 3, "activation": 3}, True),
+            ((1, 6, 3, 5), (1, 2), (11, 8), {"padding": 1, "stride_w": 3, "stride_h": 2}, False),
+            ((1, 4, 4, 8), (4, 4), (8, 8), {"padding": 0, "stride_w": 2, "stride_h": 2}, True),
+            ((1, 5, 5, 3), (3, 5), (5, 5), {"padding": 0, "stride_w": 1, "stride_h": 1}, True)]):
+        out = 5
+        x, y = affine("x", shape, s=0.05), affine("y", (shape[0], *whole, out), s=(0.3, 0.7)[i % 2])
+        parts = weights(out, 0, 0, [out, *kernel, shape[3]], i != 4, x)
+        case(f"transpose_conv_{i}", [sizes("shape", y.shape), *parts, x, y],
+             [Operator("TRANSPOSE_CONV", ["shape", "w", "x", *["b"] * bias], ["y"], options, 3 if bias else 2)],
+             ["x"], ["y"])
+    for i, (a, b, options) in enumerate([((3, 4), (4, 5), {}), ((2, 3, 4, 6), (2, 3, 5, 6), {"adj_y": True}),
+                                         ((2, 7, 3), (1, 7, 4), {"adj_x": True}),
+                                         ((1, 2, 9, 16), (3, 1, 16, 8), {}),
+                                         ((2, 3, 64), (2, 5, 64), {"adj_y": True})]):
+        n, m = a[-1 if options.get("adj_x") else -2], b[-2 if options.get("adj_y") else -1]
+        x, x2 = (affine(name, shape, z=int(r.integers(-20, 20))) for name, shape in (("x", a), ("x2", b)))
+        y = affine("y", (*numpy.broadcast_shapes(a[:-2], b[:-2]), n, m),
+                   s=x.scales[0] * x2.scales[0] * (400, 900)[i % 2])
+        case(f"batch_matmul_{i}", [x, x2, y],
+             [Operator("BATCH_MATMUL", ["x", "x2"], ["y"], options, 2)], ["x", "x2"], ["y"])
+    for bias in (True, False):
+        x, y = affine("x", (1, 4, 5, 3), "i16", 2e-4), affine("y", (1, 8, 10, 5), "i16", 5e-4)
+        case(f"transpose_conv16{'' if bias else '_plain'}",
+             [sizes("shape", y.shape), *weights(5, 0, 0, [5, 3, 3, 3], True, x, "i64"), x, y],
+             [Operator("TRANSPOSE_CONV", ["shape", "w", "x", *["b"] * bias], ["y"],
+                       {"padding": 0, "stride_w": 2, "stride_h": 2}, 4)], ["x"], ["y"])
+    case("batch_matmul16", [affine("x", (2, 5, 32), "i16", 2e-4), affine("x2", (2, 32, 6), "i16", 3e-4),
+                            affine("y", (2, 5, 6), "i16", 0.01)],
+         [Operator("BATCH_MATMUL", ["x", "x2"], ["y"], {}, 3)], ["x", "x2"], ["y"])
+
+
 def main() -> None:
-    with zipfile.ZipFile(HERE / "cases.zip", "w", zipfile.ZIP_DEFLATED) as out:
-        for stage in (make, make_control, make_others):
+    with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
+        for stage in (make, make_control, make_others, make_integers):
+            r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)
             cases.clear()
 
 
+def drawn(name: str, content: bytes) -> dict[str, numpy.ndarray]:
+    """Inputs: random numbers, or every integer of 8 bits."""
+    from ai_edge_litert.interpreter import Interpreter
+    given = {}
+    for detail in Interpreter(model_content=content).get_input_details():
+        shape, dtype = detail["shape"], detail["dtype"]
+        if dtype == numpy.float32:
+            x = (r.normal(size=shape) * 3).astype(dtype)
+            x = numpy.abs(x) if "pow" in name else x
+        elif numpy.prod(shape) == 256 and dtype in (numpy.int8, numpy.uint8):
+            ends = numpy.iinfo(dtype)
+            x = numpy.arange(ends.min, ends.max + 1).astype(dtype).reshape(shape)
+        else:
+            ends = numpy.iinfo(dtype)
+            x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
+        given[detail["name"]] = x
+    return given
+
+
 def write(out: zipfile.ZipFile) -> None:
+    from ai_edge_litert.interpreter import Interpreter
+    there, count = set(out.namelist()), 0
     for name, (content, names) in cases.items():
-        from ai_edge_litert.interpreter import Interpreter
-        about = Interpreter(model_content=content)
-        given = {}
-        for detail in about.get_input_details():
-            shape, dtype = detail["shape"], detail["dtype"]
-            if dtype == numpy.float32:
-                x = (r.normal(size=shape) * 3).astype(dtype)
-                x = numpy.abs(x) if "pow" in name else x
-            elif numpy.prod(shape) == 256:
-                x = numpy.arange(-128, 128).astype(dtype).reshape(shape)
-            else:
-                ends = numpy.iinfo(dtype)
-                x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)
-            given[detail["name"]] = x
+        given = drawn(name, content)
+        if f"{name}/model.tflite" in there:
+            continue
         reference = litert(content, given)
         source = "litert"
         if not name.startswith("float"):
@@ -338,14 +392,15 @@ def write(out: zipfile.ZipFile) -> None:
                 reference, source = small, "micro"
             except Exception as error:
                 print(f"{name}: not by Micro ({type(error).__name__})", file=sys.stderr)
-        results = [d["name"] for d in about.get_output_details()]
+        results = [d["name"] for d in Interpreter(model_content=content).get_output_details()]
         out.writestr(f"{name}/model.tflite", content)
         header = {"source": source,
                   "inputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()] for n, v in given.items()},
                   "outputs": {n: [v.dtype.name, list(v.shape), v.tobytes().hex()]
                               for n, v in zip(results, reference)}}
         out.writestr(f"{name}/data.json", json.dumps(header))
-    print(f"{len(cases)} cases")
+        count += 1
+    print(f"{count} of {len(cases)} cases added")
 
 
 if __name__ == "__main__":

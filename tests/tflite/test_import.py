@@ -168,6 +168,24 @@ contains(error(small(Operator("RESHAPE", ["x", "s"], ["y"]), Tensor("s", "i32", 
 contains(error(model([Tensor("x", "i8", [4], scales=[0.0]), Tensor("y", "i8", [4], scales=[0.5])],
                      [Operator("RELU", ["x"], ["y"])], ["x"], ["y"])), "the scale of 'x' is 0.0", "a scale of 0")
 contains(error(small(Operator("RELU", ["y"], ["y"]))), "nothing before it gives the tensor 'y'", "is named")
+I8, Q = "i8", {"scales": [0.5]}
+square = [Tensor("x", I8, [2, 2], **Q), Tensor("y", I8, [2, 2], **Q)]
+contains(text(model(square, [Operator("BATCH_MATMUL", ["x", "x"], ["y"], {"adj_y": True}, 2)], ["x"], ["y"])),
+         "tc_quantized_matmul(.a = {x, 0.5, 0}, .b = {tc_transpose(x, -2, -1), 0.5, 0}", "a product of integers")
+contains(error(model([square[0], Tensor("y", "i32", [2, 2], **Q)],
+                     [Operator("BATCH_MATMUL", ["x", "x"], ["y"], {}, 2)], ["x"], ["y"])),
+         "BATCH_MATMUL: a product of i8 and i8 that is i32", "a product that stays exact")
+contains(error(model([square[1], Tensor("x", "u8", [2, 2], **Q)],
+                     [Operator("BATCH_MATMUL", ["x", "x"], ["y"], {}, 2)], ["x"], ["y"])),
+         "BATCH_MATMUL: a product of u8 and u8", "a product of dtypes that it does not take")
+contains(error(model([Tensor("x", "i16", [2, 2], **Q), Tensor("y", "i16", [2, 2], **Q)],
+                     [Operator("HARD_SWISH", ["x"], ["y"])], ["x"], ["y"])),
+         "HARD_SWISH: integers of i16", "a function of 16 bits")
+contains(error(model([Tensor("x", "u8", [1, 2, 2, 1], **Q), Tensor("y", "u8", [1, 4, 4, 1], **Q),
+                      Tensor("w", "u8", [1, 2, 2, 1], [1, 2, 3, 4], **Q), Tensor("s", "i32", [4], [1, 4, 4, 1])],
+                     [Operator("TRANSPOSE_CONV", ["s", "w", "x"], ["y"], {"stride_w": 2, "stride_h": 2})],
+                     ["x"], ["y"])),
+         "TRANSPOSE_CONV: a transposed convolution of u8 by u8", "bytes without a sign")
 contains(text(model([Tensor("x", "i8", [4], scales=[1e-44]), Tensor("y", "i8", [4], scales=[1e-44])],
                     [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)",
                     "6 over a scale that f32 hardly has")

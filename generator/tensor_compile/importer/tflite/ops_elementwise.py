@@ -169,9 +169,13 @@ def activation(n: Node) -> None:
 @op("ELU", "HARD_SWISH", versions=1)
 def plain_activation(n: Node) -> None:
     x, first = either(n)
-    if n.is_integer:
+    if n.is_integer and n.name == "HARD_SWISH" and x.dtype in ("i8", "u8"):
+        text = f"tc_quantized_hardswish(.x = {n.affine(x, n.quantized(0))}{n.behind()})"
+    elif n.is_integer:
         n.refuse(f"integers of {x.dtype}")
-    give(n, f"tc_elu({x}, 1)" if n.name == "ELU" else f"tc_hardswish({x})", x.dtype, x.shape, first)
+    else:
+        text = f"tc_elu({x}, 1)" if n.name == "ELU" else f"tc_hardswish({x})"
+    give(n, text, x.dtype, x.shape, first)
 
 
 @op("PRELU", versions=1)

@@ -49,8 +49,11 @@ def fully_connected(n: Node) -> None:
 def batch_matmul(n: Node) -> None:
     a, b = n.input(0), n.input(1)
     n.ignore("asymmetric")
-    if a.dtype not in FLOATS or b.dtype not in FLOATS:
-        n.refuse("a product of two tensors of integers")
+    into = n.importer.dtype(n.output())
+    dtypes = {a.dtype, b.dtype, into}
+    if n.is_integer and (len(dtypes) > 1 or a.dtype not in ("i8", "i16")) \
+            or not n.is_integer and not dtypes <= set(FLOATS):
+        n.refuse(f"a product of {a.dtype} and {b.dtype}{f' that is {into}' if into != a.dtype else ''}")
     if a.rank < 2 or b.rank < 2:
         raise Malformed("matrices have two axes")
     sides, shapes = [], []
@@ -58,4 +61,9 @@ def batch_matmul(n: Node) -> None:
         sides.append(f"tc_transpose({x}, -2, -1)" if turned else f"{x}")
         shapes.append((*x.shape[:-2], x.shape[-1], x.shape[-2]) if turned else x.shape)
     batch = n.broadcast(shapes[0][:-2], shapes[1][:-2])
-    n.give(f"tc_matmul({sides[0]}, {sides[1]})", a.dtype, (*batch, shapes[0][-2], shapes[1][-1]))
+    if n.is_integer:
+        first, second = (f"{{{side}, {q.scale}, {q.zero}}}" for side, q in zip(sides, (n.quantized(0), n.quantized(1))))
+        text = f"tc_quantized_matmul(.a = {first}, .b = {second}{n.behind()})"
+    else:
+        text = f"tc_matmul({sides[0]}, {sides[1]})"
+    n.give(text, a.dtype, (*batch, shapes[0][-2], shapes[1][-1]))

@@ -139,8 +139,9 @@ def transpose_conv(n: Node) -> None:
     n.ignore("bias_type")
     w, x, bias = n.input(1), n.first(2), n.optional(3)
     whole = n.sizes(0, "the result's shape")
-    if x.dtype not in FLOATS or w.dtype not in FLOATS:
-        n.refuse("a transposed convolution of integers")
+    scale = n.scale(2) if x.dtype in ("i8", "i16") else None   # None: it computes in floats
+    if w.dtype != "i8" if scale else not {x.dtype, w.dtype} <= set(FLOATS):
+        n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype}")
     if w.rank != 4 or x.rank != 4 or len(whole) != 4:
         raise Malformed("weights, operand and the result's shape have rank 4")
     shape = n.constant_sizes(whole[1:3])
@@ -162,8 +163,14 @@ def transpose_conv(n: Node) -> None:
     if any(more):
         options += f", .output_padding = {braces(more)}"
     result = (x.shape[0], w.shape[0], *map(wrap, shape))
-    operands = f"{x}, tc_permute({w}, 3, 0, 1, 2)" + (f", {bias}" if bias is not None else "")
-    n.give_first(n.activated(f"tc_conv_transpose2d({operands}{options})", x.dtype, result), x.dtype, result)
+    moved = _ordered(n, w, (3, 0, 1, 2))
+    if scale:
+        text = f"tc_quantized_conv_transpose2d(.x = {n.affine(x, scale)}, .w = {moved}, " \
+               f".w_scale = {weight_scale(n, 1, w.shape[0], 0)}" + (f", .bias = {bias}" if bias is not None else "") \
+               + f"{n.behind()}{options})"
+    else:
+        text = f"tc_conv_transpose2d({x}, {moved}{f', {bias}' if bias is not None else ''}{options})"
+    n.give_first(n.activated(text, x.dtype, result), x.dtype, result)
 
 
 @op("AVERAGE_POOL_2D", "MAX_POOL_2D", versions=3)

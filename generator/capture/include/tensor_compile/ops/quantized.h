@@ -59,6 +59,28 @@ typedef struct tc_quantized_linear_args {
 tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args);
 tc_tensor tc_quantized_linear_at(const tc_quantized_linear_args *args);
 
+/* tc_quantized_conv_transpose2d(.x = {x, 0.5, 3}, .w = w, .w_scale = s, .bias = b, .scale = 0.25, .zero = -128,
+ *                               options of tc_conv_transpose2d)
+ *
+ * The transposed convolution of integers, exact, times scale_x * w_scale / scale, plus zero. w has the zero 0, and
+ * w_scale one number, or one an output channel; the bias has the scale scale_x * w_scale.
+ * Dtypes: those of tc_quantized_conv; i16 without a bias has sums of i64.
+ * Shape: that of tc_conv_transpose2d.
+ * ATen: none. */
+#define tc_quantized_conv_transpose2d(...)                                                                            \
+    tc_quantized_conv_transpose2d_at(&(const tc_quantized_conv_transpose_args){TC_WINDOWS_2_,                         \
+        .output_padding = TC_EACH_2_, __VA_ARGS__, .at = TC_HERE})
+typedef struct tc_quantized_conv_transpose_args {
+    tc_affine x;
+    tc_tensor w, w_scale, bias;
+    float scale;
+    int zero;
+    bool once, floats;
+    int stride[2], padding[2], low[2], high[2], output_padding[2], dilation[2], groups;
+    tc_site at;
+} tc_quantized_conv_transpose_args;
+tc_tensor tc_quantized_conv_transpose2d_at(const tc_quantized_conv_transpose_args *args);
+
 /* tc_quantized_add(.a = {a, 0.5, 3}, .b = {b, 0.25, 0}, .scale = 0.125, .zero = -128)
  * tc_quantized_sub(.a, .b, .scale, .zero), tc_quantized_mul(.a, .b, .scale, .zero)
  *
@@ -82,6 +104,16 @@ typedef struct tc_quantized_two_args {
 tc_tensor tc_quantized_add_at(const tc_quantized_two_args *args);
 tc_tensor tc_quantized_sub_at(const tc_quantized_two_args *args);
 tc_tensor tc_quantized_mul_at(const tc_quantized_two_args *args);
+
+/* tc_quantized_matmul(.a = {a, 0.5, 3}, .b = {b, 0.25, 0}, .scale = 0.125, .zero = -128)
+ * The product of matrices: exact, times scale_a * scale_b / scale, plus zero.
+ * Dtypes: i8, u8 or i16, one for both. Sums are i32 and wrap; of i16 they are i64, and the multiplier keeps its upper 16
+ * bits, rounded.
+ * Shape: that of tc_matmul.
+ * Numerics: scale_a * scale_b rounds to f32. With .floats as a linear layer.
+ * ATen: none. */
+#define tc_quantized_matmul(...) tc_quantized_matmul_at(&(const tc_quantized_two_args){__VA_ARGS__, .at = TC_HERE})
+tc_tensor tc_quantized_matmul_at(const tc_quantized_two_args *args);
 
 /* tc_quantized_rescale(.x = {x, 0.5, 3}, .scale = 0.25, .zero = -128, .dtype = TC_I8)
  * The same values by another scale and zero, in `.dtype`, left out that of x.
@@ -131,6 +163,23 @@ typedef struct tc_quantized_one_args {
 } tc_quantized_one_args;
 tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args);
 tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args);
+
+/* tc_quantized_hardswish(.x = {x, 0.5, 3}, .scale = 0.25, .zero = -128)
+ * x times min(max(x + 3, 0), 6) / 6.
+ * Dtypes: i8 or u8.
+ * Shape: that of x.
+ * Numerics: in 16 bits, as a table of 256 numbers.
+ * Errors: a scale of x that is 128 times that of the result or more, less than 1/512 of it, or below 1.8e-7.
+ * ATen: none. */
+#define tc_quantized_hardswish(...)                                                                                   \
+    tc_quantized_hardswish_at(&(const tc_quantized_hardswish_args){__VA_ARGS__, .at = TC_HERE})
+typedef struct tc_quantized_hardswish_args {
+    tc_affine x;
+    float scale;
+    int zero;
+    tc_site at;
+} tc_quantized_hardswish_args;
+tc_tensor tc_quantized_hardswish_at(const tc_quantized_hardswish_args *args);
 
 /* tc_quantized_avg_pool2d(x, .kernel = {2, 2}, .stride, .padding, .low, .high)
  * The sum of each window divided by the number of its elements that are no padding, halves away from zero: the scale
