@@ -423,10 +423,10 @@ tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args)
 
 /* -- functions of 8 bits: tables ----------------------------------------------------------------------------------- */
 
-/* The 256 integers from `first` on, in i32. */
-static tc_tensor integers(tc_graph *g, tc_site at, int first)
+/* `count` integers from `first` on, in i32. */
+static tc_tensor integers(tc_graph *g, tc_site at, int first, int count)
 {
-    const tc_type type = {.dtype = TC_I32, .rank = 1, .shape = {tc_expr_const(&g->dims, 256)}};
+    const tc_type type = {.dtype = TC_I32, .rank = 1, .shape = {tc_expr_const(&g->dims, count)}};
     return ADD(tc_prim_iota(g, 0, &type), first);
 }
 
@@ -465,7 +465,7 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
         return tc_poison();
     tc_integer_range(dtype, 0, &low, &high);
     const argument a = argument_of(args->x.scale, 4);
-    tc_tensor x = integers(g, at, (int)low - args->x.zero), inside = MINIMUM(MAXIMUM(x, -a.radius), a.radius);
+    tc_tensor x = integers(g, at, (int)low - args->x.zero, 256), inside = MINIMUM(MAXIMUM(x, -a.radius), a.radius);
     tc_tensor value = function(at, multiplied(g, at, inside, a.multiplier, a.shift));
     tc_tensor y = tc_rounding_shift_at(at, value, TC_OPERAND(31 - outputs));
     tc_tensor above = GE(x, a.radius), below = LE(x, -a.radius);
@@ -541,7 +541,7 @@ static tc_tensor quantized_hardswish(tc_graph *g, const tc_quantized_hardswish_a
                 (double)args->scale);
         return tc_poison();
     }
-    tc_tensor x = SHIFT_LEFT(integers(g, at, (dtype == TC_I8 ? -128 : 0) - args->x.zero), 7);
+    tc_tensor x = SHIFT_LEFT(integers(g, at, (dtype == TC_I8 ? -128 : 0) - args->x.zero, 256), 7);
     tc_tensor share = share_of(at, x, slope, by), y = DIV(MUL(share, short_scaled(at, x, factor)), 1 << 15);
     y = finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(-to)), args->zero, dtype);
     return looked_up(g, at, args->x.x, y);
@@ -559,13 +559,13 @@ tc_tensor tc_quantized_hardswish_at(const tc_quantized_hardswish_args *args)
 static tc_tensor exponentials(tc_graph *g, tc_site at, double scale)
 {
     const argument a = argument_of(scale, 5);
-    tc_tensor d = integers(g, at, 0), inside = tc_neg_at(at, MINIMUM(d, a.radius));
+    tc_tensor d = integers(g, at, 0, 256), inside = tc_neg_at(at, MINIMUM(d, a.radius));
     tc_tensor y = tc_fixed_exp(at, multiplied(g, at, inside, a.multiplier, a.shift), 5), beyond = GT(d, a.radius);
     return WHERE(beyond, 0, y);
 }
 
-/* 1 / x of a positive x, as a factor of 31 bits and the number of its leading zeros without the sign's. */
-static tc_tensor inverse(tc_graph *g, tc_site at, tc_tensor x, tc_tensor *zeros)
+/* A positive x shifted left by the number of its leading zeros without the sign's. */
+static tc_tensor normalized(tc_graph *g, tc_site at, tc_tensor x, tc_tensor *zeros)
 {
     tc_tensor n = tc_broadcast_to(g, tc_constant_of(g, TC_I32, TC_OPERAND(0)), x->type.rank, x->type.shape);
     for (int k = 16; k; k /= 2) {
@@ -574,7 +574,67 @@ static tc_tensor inverse(tc_graph *g, tc_site at, tc_tensor x, tc_tensor *zeros)
         x = WHERE(small, shifted, x);
     }
     *zeros = n;
+    return x;
+}
+
+/* 1 / x of a positive x, as a factor of 31 bits and the number of its leading zeros without the sign's. */
+static tc_tensor inverse(tc_graph *g, tc_site at, tc_tensor x, tc_tensor *zeros)
+{
+    x = normalized(g, at, x, zeros);
     return tc_fixed_reciprocal(at, SHIFT_LEFT(SUB(x, 1 << 30), 1));
+}
+
+/* x rounded, halves away from zero. */
+static tc_tensor rounded(tc_site at, tc_tensor x)
+{
+    return tc_trunc_at(at, ADD(x, tc_copysign_at(at, TC_OPERAND(0.5), TC_OPERAND(x))));
+}
+
+/* A function of 513 points from `first` to `last`, 32768 for 1. Between two points readers go straight: each but the last
+ * is moved by half of what the middle of that line is off. */
+static tc_tensor points(tc_graph *g, tc_site at, tc_dtype dtype, double first, double last,
+                        tc_tensor function(tc_site at, tc_tensor x))
+{
+    enum { LINES = 512 };
+    const double step = (last - first) / LINES;
+    tc_tensor i = tc_prim_cast(g, integers(g, at, 0, LINES + 1), dtype);
+    tc_tensor from = ADD(MUL(i, step), first), to = ADD(from, step);
+    tc_tensor y = rounded(at, MUL(function(at, from), 32768)), next = MUL(function(at, to), 32768);
+    tc_tensor line = rounded(at, MUL(ADD(next, y), 0.5));
+    tc_tensor middle = rounded(at, MUL(function(at, ADD(from, step / 2)), 32768));
+    tc_tensor off = rounded(at, MUL(SUB(line, middle), 0.5)), inner = LT(i, LINES);
+    return tc_prim_cast(g, short_limited(at, WHERE(inner, SUB(y, off), y)), TC_I16);
+}
+
+/* The function that has these points, of an x of 16 bits in i32. */
+static tc_tensor between_points(tc_graph *g, tc_site at, tc_tensor table, tc_tensor x)
+{
+    tc_tensor i = ADD(SHIFT_RIGHT(x, 7), 256), y = tc_prim_cast(g, tc_prim_gather(g, table, i, 0), TC_I32);
+    tc_tensor next = tc_prim_cast(g, tc_prim_gather(g, table, ADD(i, 1), 0), TC_I32), slope = SUB(next, y);
+    tc_tensor way = MUL(slope, BIT_AND(x, 127));
+    return ADD(y, SHIFT_RIGHT(ADD(way, 64), 7));
+}
+
+static tc_tensor one_of_one_and(tc_site at, tc_tensor x)
+{
+    return DIV(1, ADD(x, 1));
+}
+
+/* Of 16 bits: both functions by points. Those of the reciprocal are rounded from f32: from f64 two would differ. */
+static tc_tensor softmax_by_points(tc_graph *g, tc_site at, tc_tensor x, double scale)
+{
+    const int axis = x->type.rank - 1;
+    tc_tensor powers = points(g, at, TC_F64, -10, 0, tc_exp_at), parts = points(g, at, TC_F32, 0, 1, one_of_one_and);
+    tc_tensor wide = tc_prim_cast(g, x, TC_I32), zeros;
+    tc_tensor most = tc_amax_at(at, wide, true, 1, (const int[]){axis});
+    tc_tensor below = scaled(g, at, SUB(wide, most), scale / (10.0 / 65535));
+    tc_tensor term = between_points(g, at, powers, short_limited(at, ADD(below, INT16_MAX)));
+    tc_tensor sum = normalized(g, at, tc_sum_at(at, term, true, 1, (const int[]){axis}), &zeros);
+    tc_tensor fraction = SUB(SHIFT_RIGHT(ADD(SHIFT_RIGHT(sum, 13), 1), 1), (1 << 16) + (1 << 15));
+    tc_tensor factor = between_points(g, at, parts, short_limited(at, fraction));
+    tc_tensor places = SUB(29, zeros), twice = SHIFT_RIGHT(MUL(term, factor), places);
+    tc_tensor y = SHIFT_RIGHT(ADD(twice, 1), 1);
+    return tc_prim_cast(g, MINIMUM(MAXIMUM(y, 0), INT16_MAX), TC_I16);
 }
 
 static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args *args)
@@ -583,12 +643,14 @@ static tc_tensor quantized_softmax(tc_graph *g, const tc_quantized_softmax_args 
     const tc_type *type = &args->x.x->type;
     const double beta = args->beta != 0 ? args->beta : 1;
     int64_t low, high;
-    if (!read_affine(g, ".x", &args->x, false))
+    if (!read_affine(g, ".x", &args->x, true))
         return tc_poison();
     if (!type->rank || !(beta > 0)) {
         tc_fail(g, NULL, type->rank ? "beta is not positive" : "a single number has no softmax");
         return tc_poison();
     }
+    if (type->dtype == TC_I16)
+        return tc_written_as(g, softmax_by_points(g, at, args->x.x, beta * args->x.scale), 1.0 / 32768, 0);
     const int axis = type->rank - 1;
     tc_integer_range(type->dtype, 0, &low, &high);
     tc_tensor table = exponentials(g, at, beta * args->x.scale);

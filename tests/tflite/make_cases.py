@@ -232,6 +232,14 @@ def sixteen() -> None:
         width=2, height=2)
 
 
+def make_sixteen() -> None:
+    """Softmax of 16 bits, between points: few and many terms, scales that reach to exp(-10) and far beyond."""
+    for i, (shape, s, beta) in enumerate([((3, 10), 2e-4, 1.0), ((2, 1), 1e-3, 1.0), ((4, 300), 3e-5, 1.0),
+                                          ((2, 3, 40), 1e-3, 0.5), ((2, 1000), 5e-6, 2.0)]):
+        one(f"softmax16_{i}", "SOFTMAX", affine("x", shape, "i16", s), affine("y", shape, "i16", 1 / 32768), 3,
+            beta=beta)
+
+
 def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     i = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
@@ -349,7 +357,7 @@ def make_integers() -> None:
 
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
-        for stage in (make, make_control, make_others, make_integers):
+        for stage in (make, make_control, make_others, make_integers, make_sixteen):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)

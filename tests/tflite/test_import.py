@@ -181,6 +181,13 @@ contains(error(model([square[1], Tensor("x", "u8", [2, 2], **Q)],
 contains(error(model([Tensor("x", "i16", [2, 2], **Q), Tensor("y", "i16", [2, 2], **Q)],
                      [Operator("HARD_SWISH", ["x"], ["y"])], ["x"], ["y"])),
          "HARD_SWISH: integers of i16", "a function of 16 bits")
+short = Tensor("x", "i16", [2, 2], **Q)
+contains(error(model([short, Tensor("y", "i16", [2, 2], scales=[0.5])],
+                     [Operator("SOFTMAX", ["x"], ["y"], {"beta": 1.0})], ["x"], ["y"])),
+         "SOFTMAX: a result of the scale 0.5, zero 0", "a softmax whose result has a scale of its own")
+contains(error(model([square[0], Tensor("y", "i16", [2, 2], scales=[2.0**-16], zeros=[-32768])],
+                     [Operator("SOFTMAX", ["x"], ["y"], {"beta": 1.0})], ["x"], ["y"])),
+         "SOFTMAX: a softmax of i8 to i16", "or another dtype")
 contains(error(model([Tensor("x", "u8", [1, 2, 2, 1], **Q), Tensor("y", "u8", [1, 4, 4, 1], **Q),
                       Tensor("w", "u8", [1, 2, 2, 1], [1, 2, 3, 4], **Q), Tensor("s", "i32", [4], [1, 4, 4, 1])],
                      [Operator("TRANSPOSE_CONV", ["s", "w", "x"], ["y"], {"stride_w": 2, "stride_h": 2})],

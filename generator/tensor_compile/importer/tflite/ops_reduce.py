@@ -16,9 +16,10 @@ def softmax(n: Node) -> None:
     x = n.input(0)
     beta = n.real("beta")
     if n.is_integer:
-        if x.dtype not in ("i8", "u8") or n.importer.dtype(n.output()) != x.dtype:
+        if x.dtype not in ("i8", "u8", "i16") or n.importer.dtype(n.output()) != x.dtype:
             n.refuse(f"a softmax of {x.dtype} to {n.importer.dtype(n.output())}")
-        if n.into() != Scale("0.00390625", -128 if x.dtype == "i8" else 0):
+        if n.into() != (Scale("3.0517578e-05", 0) if x.dtype == "i16" else   # 1 / 32768 and 1 / 256
+                        Scale("0.00390625", -128 if x.dtype == "i8" else 0)):
             n.refuse(f"a result of the scale {n.into().scale}, zero {n.into().zero}")
         text = f"tc_quantized_softmax(.x = {n.affine(x, n.quantized(0))}{f', .beta = {beta}' if beta != '1.0' else ''})"
     else:

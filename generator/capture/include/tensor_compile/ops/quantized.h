@@ -133,11 +133,12 @@ typedef struct tc_quantized_rescale_args {
 tc_tensor tc_quantized_rescale_at(const tc_quantized_rescale_args *args);
 
 /* tc_quantized_softmax(.x = {x, 0.5, 3}, .beta = 1)
- * Softmax of beta times x along the last axis; the result has the scale 1/256 and the smallest integer as its zero. The
- * beta left out is 1.
- * Dtypes: i8 or u8.
+ * Softmax of beta times x along the last axis; the result has the scale 1/256 and the smallest integer as its zero, of
+ * 16 bits 1/32768 and 0. The beta left out is 1.
+ * Dtypes: i8, u8 or i16.
  * Shape: that of x.
- * Numerics: gemmlowp's exp, a table of 256 numbers, and its reciprocal by three steps of Newton's.
+ * Numerics: gemmlowp's exp, a table of 256 numbers, and its reciprocal by three steps of Newton's; of 16 bits both by
+ * lines between 513 points.
  * ATen: none. */
 #define tc_quantized_softmax(...)                                                                                     \
     tc_quantized_softmax_at(&(const tc_quantized_softmax_args){__VA_ARGS__, .at = TC_HERE})
