@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """The graph of a model is the same whichever compiler the capture library was built with: C leaves open in which order
-arguments are evaluated, and gcc and clang choose differently. Models: those of tests/ops and of examples/, compiled
-once.
+arguments are evaluated, and gcc and clang choose differently. Models: those of tests/ops and of examples/, and one
+of quantized tensors, compiled once.
 
 usage: test_order.py LIBRARY -- CC...     (CC built LIBRARY)
 """
@@ -52,6 +52,8 @@ def models(compiler: list[str], folder: Path) -> list[tuple[Path, list[str], Pat
     `folder`."""
     found = [(path, [], path.parent) for path in sorted((ROOT / "tests" / "ops").glob("*.c"))
              if "TC_MODEL(" in path.read_text("utf-8")]
+    calls = ROOT / "tests" / "capture" / "quantized_calls.c"
+    found.append((calls, [], calls.parent))
     small = small_networks()
     for path in sorted((ROOT / "examples").glob("*/model.c")):
         name, words = path.parent.name, small.get(path.parent.name, [])
