@@ -353,6 +353,17 @@ def make_integers() -> None:
     case("batch_matmul16", [affine("x", (2, 5, 32), "i16", 2e-4), affine("x2", (2, 32, 6), "i16", 3e-4),
                             affine("y", (2, 5, 6), "i16", 0.01)],
          [Operator("BATCH_MATMUL", ["x", "x2"], ["y"], {}, 3)], ["x", "x2"], ["y"])
+    x, h = affine("x", (1, 8, 6, 3), z=4), affine("h", (1, 4, 3, 8), s=0.05, z=-7)
+    s = affine("s", (1, 4, 3, 8), s=0.04, z=-118)
+    first, second = weights(8, 0, 0, [8, 3, 3, 3], True, x), weights(4, 0, 0, [4, 2, 2, 8], True, s)
+    for t, name in zip(second, ("v", "c")):
+        t.name = name
+    same = {"padding": 0, "stride_w": 2, "stride_h": 2}
+    case("upward", [x, *first, h, s, *second, sizes("shape", (1, 8, 6, 4)), affine("u", (1, 8, 6, 4), s=0.1, z=-3),
+                    affine("y", (1, 8, 6, 4), s=1 / 256, z=-128)],
+         [Operator("CONV_2D", ["x", "w", "b"], ["h"], same, 3), Operator("HARD_SWISH", ["h"], ["s"]),
+          Operator("TRANSPOSE_CONV", ["shape", "v", "s", "c"], ["u"], same, 3),
+          Operator("LOGISTIC", ["u"], ["y"], {}, 2)], ["x"], ["y"])
 
 
 def main() -> None:
