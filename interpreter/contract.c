@@ -12,20 +12,20 @@
 
 enum { COLUMNS = 64 };
 
-/*
- * seq: acc[j] = fma(a[i], b[i*stride + j], acc[j]) for ascending i; n <= COLUMNS.
- * lanes: the sum of a[i]*b[i].
- */
-#define MULTIPLY_ADD(name, attribute, C, fma, add)                                                                     \
-    attribute static void accumulate_##name(C *restrict acc, int64_t n, const C *a, int64_t k, const C *restrict b,    \
-                                            int64_t stride)                                                            \
+/* seq: acc[j] = fma(a[i], b[i*stride + j], acc[j]) for ascending i; n <= COLUMNS. */
+#define ACCUMULATE(name, C, fma)                                                                                       \
+    static void accumulate_##name(C *restrict acc, int64_t n, const C *a, int64_t k, const C *restrict b,              \
+                                  int64_t stride)                                                                      \
     {                                                                                                                  \
         for (int64_t i = 0; i < k; i++) {                                                                              \
             const C factor = a[i];                                                                                     \
             for (int64_t j = 0; j < n; j++)                                                                            \
                 acc[j] = fma(factor, b[i * stride + j], acc[j]);                                                       \
         }                                                                                                              \
-    }                                                                                                                  \
+    }
+
+/* lanes: the sum of a[i]*b[i]. */
+#define LANES(name, attribute, C, fma, add)                                                                            \
     attribute static C lanes_##name(const C *a, const C *b, int64_t n)                                                 \
     {                                                                                                                  \
         TCI_SUM_LANES(C, n, a[i] * b[i], fma(a[i], b[i], sum), add)                                                    \
@@ -36,17 +36,39 @@ static inline double fma_noisy(double a, double b, double c)
     return tci_noisy_sum(a * b + c);
 }
 
-MULTIPLY_ADD(f32, , float, tc_fma_f32, tc_add_f32)
-MULTIPLY_ADD(f64, , double, tc_fma_f64, tc_add_f64)
-MULTIPLY_ADD(wide, , double, tc_fma_wide, tc_add_wide)
-MULTIPLY_ADD(noisy, , double, fma_noisy, tc_add_wide)
+ACCUMULATE(f32, float, tc_fma_f32)
+ACCUMULATE(f64, double, tc_fma_f64)
+ACCUMULATE(wide, double, tc_fma_wide)
+ACCUMULATE(noisy, double, fma_noisy)
+LANES(f32, , float, tc_fma_f32, tc_add_f32)
+LANES(f64, , double, tc_fma_f64, tc_add_f64)
+LANES(wide, , double, tc_fma_wide, tc_add_wide)
+LANES(noisy, , double, fma_noisy, tc_add_wide)
 
-/* A build for baseline x86-64 emulates fma; where the machine has the instruction, the same loops use it. */
-#if defined(__x86_64__) && !TC_HAVE_FMA
-#define HAVE_FMA_TWIN 1
-MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf, tc_add_f32)
-#else
-#define HAVE_FMA_TWIN 0
+/* A build for baseline x86-64 emulates fma and has short vectors; where the machine has more, the same sums use it. */
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+LANES(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf, tc_add_f32)
+
+#define SET(name) name##_avx2
+#define TARGET __attribute__((target("avx2,fma")))
+#define BYTES 32
+#define FMA_F32 _mm256_fmadd_ps
+#define TO_F32(x) _mm256_cvtps_pd(_mm256_cvtpd_ps(x))
+/* Without an instruction: 2^52 added, the upper 21 bits of 53 belong to 2^84 + 2^32 * upper, the others to 2^52 + lower. */
+#define TO_DOUBLE(bits)                                                                                                \
+    ((doubles_avx2)(((bits) ^ TCI_SIGN) >> 43 | 0x4530000000000000u) - (0x1p84 + 0x1p53) +                             \
+     (doubles_avx2)(((bits) >> 11 & 0xffffffffu) | 0x4330000000000000u))
+#include "accumulate_x86.h"
+
+#define SET(name) name##_avx512
+#define TARGET __attribute__((target("avx512f,avx512dq")))
+#define BYTES 64
+#define FMA_F32 _mm512_fmadd_ps
+#define TO_F32(x) _mm512_cvtps_pd(_mm512_cvtpd_ps(x))
+#define TO_DOUBLE(bits) __builtin_convertvector((integers_avx512)(bits) >> 11, doubles_avx512)
+#include "accumulate_x86.h"
 #endif
 
 #define ACCUMULATE_WRAP(T, C)                                                                                          \
@@ -62,13 +84,35 @@ MULTIPLY_ADD(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf
     X(i16, int16_t) X(i32, int32_t) X(i64, int64_t) X(u8, uint8_t) X(u16, uint16_t) X(u32, uint32_t) X(u64, uint64_t)
 INTEGERS(ACCUMULATE_WRAP)
 
-static bool has_fma_twin(void)
+#if defined(__x86_64__)
+static bool has_fma(void)
 {
-#if HAVE_FMA_TWIN
     return __builtin_cpu_supports("fma") && __builtin_cpu_supports("avx2");
-#else
-    return false;
+}
+
+static bool has_avx512(void)
+{
+    return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq");
+}
 #endif
+
+/* Those that the machine runs. */
+typedef struct loops {
+    void (*f32)(float *acc, int64_t n, const float *a, int64_t k, const float *b, int64_t stride);
+    void (*wide)(double *acc, int64_t n, const double *a, int64_t k, const double *b, int64_t stride);
+    void (*noisy)(double *acc, int64_t n, const double *a, int64_t k, const double *b,
+                  int64_t stride); /* sums of f32 */
+} loops;
+
+static loops best_loops(void)
+{
+#if defined(__x86_64__)
+    if (has_avx512())
+        return (loops){accumulate_f32_avx512, accumulate_wide_avx512, accumulate_noisy_avx512};
+    if (has_fma())
+        return (loops){accumulate_f32_avx2, accumulate_wide_avx2, accumulate_noisy_avx2};
+#endif
+    return (loops){accumulate_f32, accumulate_wide, accumulate_noisy};
 }
 
 /* acc: COLUMNS elements of dtype; offsets into a and b in elements. */
@@ -76,26 +120,19 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
                        const tci_tensor *b, int64_t b_at, int64_t stride)
 {
     const void *x = a->data, *y = b->data;
+    const loops best = best_loops();
     switch ((int)dtype) {
-    case DT_f32:
-#if HAVE_FMA_TWIN
-        if (has_fma_twin()) {
-            accumulate_f32_fma(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
-            break;
-        }
-#endif
-        accumulate_f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride);
-        break;
+    case DT_f32: best.f32(acc, n, (const float *)x + a_at, k, (const float *)y + b_at, stride); break;
 #define CASE(T, C)                                                                                                     \
     case DT_##T: accumulate_##T(acc, n, (const C *)x + a_at, k, (const C *)y + b_at, stride); break;
         CASE(f64, double)
         INTEGERS(CASE)
 #undef CASE
     case DT_wide:
-        if (tci_noise.on)
-            accumulate_noisy(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
-        else
-            accumulate_wide(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+        (!tci_noise.on ? best.wide
+         : tci_noise.sums == TCI_SUMS_F32
+             ? best.noisy
+             : accumulate_noisy)(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
         break;
     }
 }
@@ -192,8 +229,8 @@ static void dot_lanes(const tci_tensor *a, const tci_tensor *b, tci_tensor *out,
                     ((double *)to)[at] = lanes_noisy((const double *)x + row, (const double *)y + column, k);
                 else if (out->dtype == TCI_WIDE)
                     ((double *)to)[at] = lanes_wide((const double *)x + row, (const double *)y + column, k);
-#if HAVE_FMA_TWIN
-                else if (has_fma_twin())
+#if defined(__x86_64__)
+                else if (has_fma())
                     ((float *)to)[at] = lanes_f32_fma((const float *)x + row, (const float *)y + column, k);
 #endif
                 else

@@ -54,6 +54,17 @@ static void widen(const void *context, size_t n, char *const *p, const ptrdiff_t
         *(double *)(void *)(p[0] + (ptrdiff_t)i * step[0]) = tci_wide_of(*dtype, p[1] + (ptrdiff_t)i * step[1]);
 }
 
+/* Most weights: the same of f32. */
+static void widen_f32(const void *context, size_t n, char *const *p, const ptrdiff_t *step)
+{
+    (void)context;
+    for (size_t i = 0; i < n; i++) {
+        float x;
+        memcpy(&x, p[1] + (ptrdiff_t)i * step[1], sizeof x);
+        *(double *)(void *)(p[0] + (ptrdiff_t)i * step[0]) = x;
+    }
+}
+
 static void normalize_bool(const void *context, size_t n, char *const *p, const ptrdiff_t *step)
 {
     (void)context;
@@ -89,7 +100,7 @@ static bool convert(const tci_data *data, const tc_safetensor *from, const tci_t
             return false;
         const tci_tensor *const both[2] = {to, &stored};
         if (stored.dtype != storage)
-            tci_for_each_run(2, both, widen, &stored.dtype);
+            tci_for_each_run(2, both, stored.dtype == TCI_F32 ? widen_f32 : widen, &stored.dtype);
         else if (storage == TCI_BOOL)
             tci_for_each_run(2, both, normalize_bool, NULL);
         else

@@ -3,18 +3,21 @@
 
 struct tci_noise tci_noise;
 
-/* digits: of the significand; least, most: the smallest normal number and the largest. */
+/* Of 16 bits. unit: that of the last place of 1; least, most: the smallest normal number and the largest. */
 struct tci_format {
-    int digits;
-    double least, most;
+    double unit, least, most;
 };
 
-static const struct tci_format f32 = {24, 0x1p-126, FLT_MAX}, f16 = {11, 0x1p-14, 65504},
-                               bf16 = {8, 0x1p-126, 0x1.fep127};
+static const struct tci_format f16 = {0x1p-10, 0x1p-14, 65504}, bf16 = {0x1p-7, 0x1p-126, 0x1.fep127};
 
 void tci_noise_start(uint64_t seed)
 {
     tci_noise = (struct tci_noise){.on = true, .rounds = seed % 2 != 0, .draws = seed * 0x9e3779b97f4a7c15u};
+    uint64_t factor = 1, term = 0;
+    for (int i = 0; i < TCI_AHEAD; i++) {
+        tci_noise.factors[i] = factor *= TCI_FACTOR;
+        tci_noise.terms[i] = term = term * TCI_FACTOR + TCI_TERM;
+    }
 }
 
 static bool is_sum(tci_op op)
@@ -23,9 +26,14 @@ static bool is_sum(tci_op op)
            op == TCI_OP_scatter || op == TCI_OP_dot || op == TCI_OP_dot_where || op == TCI_OP_convolution;
 }
 
+static double larger(double a, double b)
+{
+    return a > b ? a : b;
+}
+
 static double nearest(double x, const struct tci_format *to)
 {
-    const double unit = fmax(tci_power_below(x), to->least) * ldexp(2, -to->digits);
+    const double unit = larger(tci_power_below(x), to->least) * to->unit;
     return rint(x / unit) * unit;
 }
 
@@ -37,16 +45,30 @@ static double noisy(double x, const struct tci_format *to)
         return copysign(INFINITY, x);
     if (found == x || found == 0)
         return found;
-    const double moved = x + fmax(tci_power_below(x), to->least) * ldexp(1, -to->digits) * tci_draw();
+    const double moved = x + larger(tci_power_below(x), to->least) * (to->unit / 2) * tci_draw();
     return tci_noise.rounds ? nearest(moved, to) : moved;
 }
 
-static void noisy_all(const tci_tensor *tensor, const struct tci_format *to)
+/* The same of f32. */
+static double noisy_f32(double x)
+{
+    const double found = (float)x;
+    if (found == x || found == 0 || fabs(found) > FLT_MAX)
+        return found;
+    const double moved = x + larger(tci_power_below(x), FLT_MIN) * 0x1p-24 * tci_draw();
+    return tci_noise.rounds ? (float)moved : moved;
+}
+
+static void noisy_all(const tci_tensor *tensor, tci_dtype dtype)
 {
     double *x = (double *)(void *)tensor->data;
-    for (int64_t i = 0; i < tci_tensor_elements(tensor); i++)
+    const int64_t count = tci_tensor_elements(tensor);
+    for (int64_t i = 0; i < count; i++)
         if (fabs(x[i]) <= DBL_MAX)
-            x[i] = to == NULL ? tci_noisy_f64(x[i]) : noisy(x[i], to);
+            x[i] = dtype == TCI_F64    ? tci_noisy_f64(x[i])
+                   : dtype == TCI_F16  ? noisy(x[i], &f16)
+                   : dtype == TCI_BF16 ? noisy(x[i], &bf16)
+                                       : noisy_f32(x[i]);
 }
 
 /* The largest errors of functions on f32 in units of the last place, as docs/numerics.md has them; 0: correctly rounded. */
@@ -95,8 +117,7 @@ void tci_noise_end(const tci_node *node, const tci_tensor *out)
     for (size_t r = 0; r < node->result_count && tci_noise.on && rounds && out != NULL; r++) {
         if (out[r].dtype != TCI_WIDE)
             continue;
-        const tci_dtype dtype = node->types[r].dtype;
         add_errors(node, &out[r]);
-        noisy_all(&out[r], dtype == TCI_F16 ? &f16 : dtype == TCI_BF16 ? &bf16 : dtype == TCI_F64 ? NULL : &f32);
+        noisy_all(&out[r], node->types[r].dtype);
     }
 }

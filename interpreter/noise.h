@@ -19,11 +19,14 @@
 /* What the partial sums of the kernel that runs are rounded to. */
 typedef enum tci_sums { TCI_SUMS_WIDE, TCI_SUMS_F32, TCI_SUMS_F64 } tci_sums;
 
-/* The state of the one run of the process: scalar operations have no other argument. */
+enum { TCI_AHEAD = 8 };
+
+/* The state of the one run of the process: scalar operations have no other argument. draws: that of the generator, which
+ * after i + 1 more draws is draws * factors[i] + terms[i]. */
 extern struct tci_noise {
     bool on, rounds;
     tci_sums sums;
-    uint64_t draws;
+    uint64_t draws, factors[TCI_AHEAD], terms[TCI_AHEAD];
 } tci_noise;
 
 void tci_noise_start(uint64_t seed);
@@ -33,18 +36,24 @@ void tci_noise_begin(const tci_node *node);
 void tci_noise_end(const tci_node *node, const tci_tensor *out);
 
 /* Uniform in (-1, 1): the upper bits of a linear congruential generator (Knuth's MMIX). */
+#define TCI_FACTOR 6364136223846793005u
+#define TCI_TERM 1442695040888963407u
 static inline double tci_draw(void)
 {
-    tci_noise.draws = tci_noise.draws * 6364136223846793005u + 1442695040888963407u;
+    tci_noise.draws = tci_noise.draws * TCI_FACTOR + TCI_TERM;
     return (double)((int64_t)tci_noise.draws >> 11) * 0x1p-52;
 }
+
+/* The bits of a double: its sign and its exponent. */
+#define TCI_SIGN ((uint64_t)1 << 63)
+#define TCI_EXPONENT ((uint64_t)0x7ff << 52)
 
 /* The power of two at |x| or below it; x is finite. */
 static inline double tci_power_below(double x)
 {
     uint64_t bits;
     memcpy(&bits, &x, sizeof bits);
-    bits &= (uint64_t)0x7ff << 52;
+    bits &= TCI_EXPONENT;
     memcpy(&x, &bits, sizeof bits);
     return x;
 }
