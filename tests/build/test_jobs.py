@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Parallel work: order of results, the number at once, the jobserver's tokens, exceptions."""
+"""Parallel work: order of results, the number at once, the jobserver's tokens, exceptions, interruptions; and how much
+memory it may take."""
 import os
+import signal
+import subprocess
+import tempfile
 import threading
 import time
+from pathlib import Path
 
 from tap import done, equal, ok, raises
+from tensor_compile.compile import children, memory
 from tensor_compile.compile.jobs import run_all
 
 lock = threading.Lock()
@@ -34,6 +40,9 @@ results, at_once = run(4)
 equal(results, [i * i for i in range(12)], "--jobs 4: results in the items' order")
 ok(at_once <= 4, "never more than 4 at once")
 equal(run_all(work, [], 2), [], "no items")
+most = 0
+run_all(work, list(range(12)), 8, most=2)
+ok(most <= 2, "8 jobs, of which 2 may be at once")
 
 
 def fails(item: int) -> int:
@@ -63,6 +72,46 @@ for fifo in (False, True):
     equal(tokens, b"++", "and the tokens are given back")
     if fifo:
         os.unlink(path)
+os.environ["MAKEFLAGS"] = ""
+begun: list[int] = []
+
+
+def sleeps(item: int) -> int:
+    with subprocess.Popen(["sleep", "3600"]) as process:
+        begun.append(item)
+        return process.wait()
+
+
+def interrupt(number: int, frame: object) -> None:
+    if len(begun) == 2:     # both are asleep
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        raise KeyboardInterrupt
+
+
+signal.signal(signal.SIGALRM, interrupt)
+signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
+raises(KeyboardInterrupt, lambda: run_all(sleeps, [1, 2, 3], 2), "", "an interruption is passed on at once")
+equal((sorted(begun), children.below(os.getpid())), ([1, 2], []), "nothing runs any more, and nothing more was started")
+
+with tempfile.TemporaryDirectory() as place:
+    root = Path(place)
+
+    def write(name: str, text: str) -> None:
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="ascii")
+
+    equal((memory.available(root), memory.fitting(10, root)), (None, memory.UNKNOWN), "memory: nothing tells")
+    write("proc/meminfo", "MemTotal:  9000 kB\nMemFree:  10 kB\nMemAvailable:    1000 kB\n")
+    equal((memory.available(root), memory.fitting(100 << 10, root), memory.fitting(501 << 10, root)), (1000 << 10, 5, 1),
+          "memory: half of what is free, and one process always")
+    write("proc/self/cgroup", "4:memory:/else\n0::/work/one\n")
+    write("sys/fs/cgroup/work/one/memory.max", "max\n")
+    write("sys/fs/cgroup/work/one/memory.stat", "anon 300000\nfile 700000\n")
+    equal(memory.available(root), 1000 << 10, "memory: a control group without a limit")
+    write("sys/fs/cgroup/work/one/memory.max", "800000\n")
+    equal((memory.available(root), memory.fitting(100000, root)), (500000, 2), "memory: one with a limit")
+ok(memory.available() is None or memory.fitting(1) > 1, "memory: of this machine")
+
 os.environ["MAKEFLAGS"] = " -j3 --jobserver-auth=98,99"
 equal(run(None)[0], [i * i for i in range(12)], "a jobserver whose pipe is closed is none")
 done()

@@ -13,8 +13,11 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from typing import Callable, Iterator, TypeVar
 
+from . import children
+
 T = TypeVar("T")
 R = TypeVar("R")
+MOST = 64   # at once
 
 
 class Jobserver:
@@ -72,21 +75,23 @@ def spare_jobs(jobs: int | None) -> int:
     return (jobs or default_jobs()) - 1
 
 
-def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Callable[[int], None] = lambda n: None
-            ) -> list[R]:
-    """work(item) for every item, results in the items' order; the first exception stops what has not started.
+def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Callable[[int], None] = lambda n: None,
+            most: int = MOST) -> list[R]:
+    """work(item) for every item, results in the items' order; the first exception stops what has not started, and an
+    interruption also the processes that run.
 
-    jobs: how many at once; None: as the jobserver grants, or one a core. done(n) is told after the nth has ended.
+    jobs: how many at once; None: as the jobserver grants, or one a core; never more than `most`. done(n) is told after
+    the nth has ended.
     """
     with Jobserver.connect(os.environ.get("MAKEFLAGS", "") if jobs is None else "") as server:
-        limit = len(items) if server else (jobs or default_jobs())
+        limit = min(len(items) if server else (jobs or default_jobs()), most)
         results: dict[int, R] = {}
         running: dict[Future[R], tuple[int, bytes | None]] = {}
         waiting = list(range(len(items)))
-        with ThreadPoolExecutor(max_workers=max(1, min(limit, len(items), 64))) as pool:
+        with ThreadPoolExecutor(max_workers=max(1, min(limit, len(items)))) as pool:
             try:
                 while waiting or running:
-                    while waiting and len(running) < min(limit, 64):
+                    while waiting and len(running) < limit:
                         token = None
                         if server and running and (token := server.take()) is None:
                             break
@@ -99,6 +104,9 @@ def run_all(work: Callable[[T], R], items: list[T], jobs: int | None, done: Call
                             server.give(token)
                         results[index] = future.result()
                         done(len(results))
+            except KeyboardInterrupt:
+                children.end()
+                raise
             finally:
                 waiting.clear()
                 for future, (_, token) in running.items():
