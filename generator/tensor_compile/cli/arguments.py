@@ -189,7 +189,8 @@ def add_model(parser: argparse.ArgumentParser) -> None:
                             "~/.cache)")
     group.add_argument("--build-cache", default="", metavar="DIR", help="the same without those programs")
     group.add_argument("-j", "--jobs", type=positive, default=None, metavar="N",
-                       help="compilers at once (default: what the jobserver grants, else one a core)")
+                       help="compilers, and runs of `check`, at once (default: what the jobserver grants, else one a "
+                            "core)")
 
 
 def add_import(parser: argparse.ArgumentParser) -> None:

@@ -10,7 +10,7 @@ import subprocess
 from dataclasses import field, replace
 from itertools import islice, product
 from pathlib import Path
-from typing import Collection, Iterable, Mapping, Sequence
+from typing import Callable, Collection, Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
 from ..graph.dce import dce
@@ -23,16 +23,17 @@ from ..loops.scalar_ir import Buffer
 from ..pipeline import Compiled
 from ..records import dataclass
 from ..symbolic import Expr, Sym, const
-from . import assemble, files, given, host_programs, model_program, numpy_files, roundings, tensor_files
+from . import assemble, files, given, host_programs, memory, model_program, numpy_files, roundings, tensor_files
 from .assemble import Made, Planned
 from .capture_run import Captured
 from .given import Case, Given
+from .jobs import run_all
 from .model_program import Program
 from .numbers import number_of
 from .options import Options
 from .progress import Progress
 from .roundings import Followed
-from .spread import MOST, Spread, counts, decided
+from .spread import MOST, Spread, counts, decided, likely
 
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
 NEAR = "1e-4,1e-5"      # rtol, atol of floats that become integers
@@ -74,14 +75,24 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One function at some sizes. inputs, expect: the user's files, None for no outputs. made_up: inputs that no file
-    has."""
+    """One function at some sizes. inputs, expect, state: the user's files, None for no outputs and for a state that is
+    made up. made_up: inputs that no file has."""
 
     function: FunctionPlan
     sizes: dict[str, int]
     inputs: Given
     made_up: Sequence[str]
     expect: Given | None = None
+    state: Given | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """The files of a case."""
+
+    case: Case
+    inputs: Given
+    expect: Given | None
 
 
 @dataclass(slots=True)
@@ -118,21 +129,20 @@ class Tools:
 
 
 def run(options: Options, request: Request) -> int:
-    for case in request.cases:      # what is wrong with a file is said before the model is built
-        _case_inputs(case, request, options.shown)
-        _case_expected(case, request)
-    if request.state:
-        Given.read(request.state, {})
+    # what is wrong with a file is said before the model is built
+    cases = [_opened(case, request.names, options.shown) for case in request.cases]
+    state = Given.read(request.state, {}) if request.state else None
     with Progress() as progress:
         made = assemble.run(options, progress)
         progress.say("")
         model_program.warn_fewer(options, request.threads, made.target)
         cache = options.open_cache()
         checked = chosen(made, options.shown, request.function)
-        if request.state and not made.compiled.plan.states:
-            raise OptionError("--state: the model has no state", request.state)
+        if state is not None and not made.compiled.plan.states:
+            raise OptionError("--state: the model has no state", state.shown)
         known_dims(made.compiled.plan.functions, request.dims, options.shown)
-        runs = [r for function in checked for r in _runs(function, request, made.captured, len(checked) > 1)]
+        runs = [replace(r, state=state) for function in checked
+                for r in _runs(function, request, cases, made.captured, len(checked) > 1)]
         others = {b.name for f in made.compiled.plan.functions for b in f.outputs}
         unknown = [_unknown(r, made.compiled.taps.get(r.function.name, {}), others) for r in runs]
         if request.cases:
@@ -141,7 +151,7 @@ def run(options: Options, request: Request) -> int:
             given.refuse_names(request.names, [*known, *tapped],
                                [f for r in runs for f in (r.inputs, r.expect) if f is not None])
         if not runs:
-            _case_inputs(request.cases[0], request, options.shown).require(checked[0].inputs[0], "input")
+            cases[0].inputs.require(checked[0].inputs[0], "input")
         if request.save and len(runs) > 1:
             raise OptionError(f"--save: one file cannot hold the outputs of {len(runs)} runs", options.shown,
                               "choose one with --function and --dims")
@@ -158,7 +168,7 @@ def run(options: Options, request: Request) -> int:
             verdict = Verdict()
             for wanted, ignored in zip(runs, unknown, strict=True):
                 progress.say("")
-                _check(made, options, wanted, request, tools, verdict, ignored)
+                _check(made, options, wanted, request, tools, verdict, ignored, progress)
     for note in verdict.notes:
         print(note)
     print(verdict.text(options.shown, len(runs)))
@@ -174,7 +184,8 @@ def chosen(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
     return [f for f in made.compiled.plan.functions if function in ("", f.name, symbols[f.name])]
 
 
-def _runs(function: FunctionPlan, request: Request, captured: Captured, several: bool) -> list[Run]:
+def _runs(function: FunctionPlan, request: Request, cases: Sequence[Opened], captured: Captured, several: bool
+          ) -> list[Run]:
     """Of the user's cases those that have the function's inputs, where there are other functions (several)."""
     wanted = [b.name for b in function.inputs]
     if not request.cases:
@@ -182,8 +193,8 @@ def _runs(function: FunctionPlan, request: Request, captured: Captured, several:
         return [Run(function, sizes, nothing, wanted) for sizes in sizes_for(function, request.dims, captured)]
     found = []
     named = {k: v for given in request.dims for k, v in given.items()}
-    for case in request.cases:
-        inputs = _case_inputs(case, request, captured.shown)
+    for opened in cases:
+        case, inputs = opened.case, opened.inputs
         if several and not inputs.has(function.inputs):
             continue
         given.refuse_arrays("--input", case.arrays, function, function.inputs, captured.shown)
@@ -192,19 +203,17 @@ def _runs(function: FunctionPlan, request: Request, captured: Captured, several:
         if request.seed is None and not case.inputs:
             given.refuse_missing(left, function, case.arrays, captured.shown)
         made_up = [] if request.seed is None else left
-        expect = _case_expected(case, request)
-        found.append(Run(function, given.sizes(function, inputs, named, captured, made_up), inputs, made_up, expect))
+        found.append(Run(function, given.sizes(function, inputs, named, captured, made_up), inputs, made_up,
+                         opened.expect))
     return found
 
 
-def _case_inputs(case: Case, request: Request, shown: str) -> Given:
-    return Given.of(case.inputs, case.arrays, request.names, shown)
-
-
-def _case_expected(case: Case, request: Request) -> Given | None:
-    if not case.expect and not case.arrays_expected:
-        return None
-    return Given.of(case.expect, case.arrays_expected, request.names, ", ".join(case.arrays_expected.values()))
+def _opened(case: Case, names: Mapping[str, str], shown: str) -> Opened:
+    """shown: the model, which is named where a tensor is in no file."""
+    expect = None
+    if case.expect or case.arrays_expected:
+        expect = Given.of(case.expect, case.arrays_expected, names, ", ".join(case.arrays_expected.values()))
+    return Opened(case, Given.of(case.inputs, case.arrays, names, shown), expect)
 
 
 def _unknown(wanted: Run, taps: Mapping[str, Loc | None], others: set[str]) -> list[str]:
@@ -292,7 +301,7 @@ def _unlisted(s: Sym, taken: list[int | None]) -> int:
 
 
 def _check(made: Made, options: Options, wanted: Run, request: Request, tools: Tools, verdict: Verdict,
-           ignored: Sequence[str]) -> None:
+           ignored: Sequence[str], progress: Progress) -> None:
     """ignored: tensors of the expected outputs that are not compared."""
     function, sizes = wanted.function, wanted.sizes
     at = ", ".join(f"{k}={v}" for k, v in sizes.items())
@@ -308,8 +317,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
         common += ["--dims", ",".join(f"{k}={v}" for k, v in sizes.items())]
     states = made.compiled.plan.states
     before = tools.folder / "state"
-    if states and request.state:
-        given.write_state(request.state, states, before)
+    if states and wanted.state is not None:
+        given.write_state(wanted.state, states, before)
     elif states:
         # counters and positions of a state start as zero: what they may be is the model's secret
         model_program.run([str(tools.data), "random", str(seed + 1), str(before),
@@ -324,9 +333,15 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
         with made.captured.errors():
             return model_program.run([str(tools.interpreter), str(tools.folder / f"{graph}.tcg"), *common, *more,
                                       *after, "--out", str(out)])
-    interpret(out=exact, graph="reference")
-    interpret("--f64", out=wide)
+
     symbol = assemble.entry_symbols(made.compiled.plan)[function.name]
+
+    called: dict[str, subprocess.CompletedProcess[str]] = {}
+
+    def call(cpu: str) -> None:
+        out = tools.folder / f"out-{cpu}"
+        called[cpu] = tools.program.call(symbol, inputs, out, cpu, request.threads, sizes,
+                                         (str(before), f"{out}-state") if states else ("-", "-"), options.shown)
     fixed = request.bound(BOUNDS.get(options.precision, ""))
     judge = Judge(tools, fixed)
     steps = roundings.steps(made.compiled.captured, function.name)
@@ -335,17 +350,25 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     graph, center = "captured", wide
     if options.numerics == "relaxed":   # its sums have other terms
         graph, center = "reference", tools.folder / "wide-reference"
-        interpret("--f64", out=center, graph=graph)
-    plain = Spread(center, lambda n, out: interpret("--f64", "--noise", str(n), out=out, graph=graph),
-                   tools.folder / "noise", options.jobs)
-    followed = functools.cache(lambda: roundings.follow(interpret, fixed or NEAR, tools.folder, made.captured.as_given,
-                                                        options.jobs))
     # a device takes what suits it of its images: one run
-    cpus = (made.target.arch,) if made.target.apart else made.target.isas
-    for cpu in (*cpus, *(("reference",) if options.with_reference else ())):
-        out = tools.folder / f"out-{cpu}"
-        result = tools.program.call(symbol, inputs, out, cpu, request.threads, sizes,
-                                    (str(before), f"{out}-state") if states else ("-", "-"), options.shown)
+    cpus = (*((made.target.arch,) if made.target.apart else made.target.isas),
+            *(("reference",) if options.with_reference else ()))
+    references = [functools.partial(interpret, out=exact, graph="reference"),
+                  functools.partial(interpret, "--f64", out=wide)]
+    if center != wide:
+        references.append(functools.partial(interpret, "--f64", out=center, graph=graph))
+    calls = [functools.partial(call, cpu) for cpu in cpus]
+    if request.threads == 1:
+        _side_by_side([*references, *calls], made, options.jobs)
+    else:   # a team has the processors to itself
+        _side_by_side(references, made, options.jobs)
+        _side_by_side(calls, made, 1)
+    plain = Spread(center, lambda n, out: interpret("--f64", "--noise", str(n), out=out, graph=graph),
+                   tools.folder / "noise", options.jobs, progress.say)
+    followed = functools.cache(lambda: roundings.follow(interpret, fixed or NEAR, tools.folder, made.captured.as_given,
+                                                        options.jobs, progress.say))
+    for cpu in cpus:
+        out, result = tools.folder / f"out-{cpu}", called[cpu]
         title = " ".join(word for word in (symbol, at, cpu) if word)
         if result.returncode == model_program.NO_SUCH_CPU:
             print(f"{title}: skipped, this processor does not have it")
@@ -390,6 +413,13 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
             numpy_files.write_tensors(request.save, out, tools.folder / "archive")
 
 
+def _side_by_side(work: Sequence[Callable[[], object]], made: Made, jobs: int | None) -> None:
+    """Runs of the interpreter and of the model's program."""
+    # the interpreter in double precision holds weights in twice their size
+    each = max(2 * sum(path.stat().st_size for path in made.weight_files), memory.largest_child())
+    run_all(lambda one: one(), list(work), jobs, most=memory.fitting(each))
+
+
 @dataclass(frozen=True, slots=True)
 class Judge:
     """How results are compared with those that they should be nearly equal to. bound: the user's RTOL,ATOL, "" for one
@@ -405,15 +435,16 @@ class Judge:
             return _compared(self.tools, self.bound, got, want, ignored)
         lines: list[str] = []
         for count in (n for n in counts() if n <= most):
-            lines = self.measured(got, want, spread, suffix, rtol, count, ignored)
+            lines = self.measured(got, want, spread, suffix, rtol, count, ignored, expected=likely(lines))
             if all(decided(line, count) for line in lines):
                 break
         return lines
 
     def measured(self, got: Path, want: Path, spread: Spread, suffix: str, rtol: float, count: int,
-                 ignored: Sequence[str] = (), others: str = "any") -> list[str]:
-        """With that many samples. others: whether an integer may be a sample's (any), or not (own)."""
-        samples = [f"{path}{suffix}" for path in spread.samples(count)[:count]]
+                 ignored: Sequence[str] = (), others: str = "any", expected: int = 0) -> list[str]:
+        """With that many samples. others: whether an integer may be a sample's (any), or not (own). expected: how many
+        samples it will take."""
+        samples = [f"{path}{suffix}" for path in spread.samples(count, expected)]
         return _data_lines(self.tools, want, "spread", str(rtol), others, str(got), str(want),
                            f"{spread.center}{suffix}", str(len(samples)), *samples, *ignored)
 
@@ -467,7 +498,7 @@ def _say_followed(judge: Judge, title: str, got: Path, double: Path, lines: list
         verdict.notes |= dict.fromkeys(found.notes())
         return
     if not judge.bound:
-        lines = judge.measured(got, double, found.spread, suffix, 0, found.spread.drawn, others="own")
+        lines = judge.measured(got, double, found.spread, suffix, 0, found.spread.asked, others="own")
     others = {line.partition(": ")[0] for line in _wrong(lines)}
     _say(title, "double precision", [line for line in lines if not line.endswith("FAILED")], taps, verdict, steps)
     for line in _wrong(lines):

@@ -131,14 +131,14 @@ def refuse_missing(left: Sequence[str], function: FunctionPlan, arrays: Mapping[
                           "NAME=FILE.npy is one of them, --seed 1 makes up the others")
 
 
-def write_state(file: str, states: Sequence[Buffer], path: Path) -> None:
+def write_state(start: Given, states: Sequence[Buffer], path: Path) -> None:
     """The states of the user's file, at `path`. Raises where it lacks one, or has another type of it."""
-    start = Given.read(file, {})
     for buffer in states:
         tensor = start.require(buffer, "state")
         if tensor.dtype != buffer.dtype or tensor.shape != tuple(size.value for size in buffer.shape):
-            raise UserError(f"state {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}", file)
-    tensor_files.write(path, (Path(file), {b.name: start.tensors[b.name] for b in states}))
+            raise UserError(f"state {buffer.name}: the file has {tensor}, the model takes {type_text(buffer)}",
+                            start.shown)
+    tensor_files.write(path, (Path(start.shown), {b.name: start.tensors[b.name] for b in states}))
 
 
 def refuse_names(names: Mapping[str, str], known: Collection[str], files: Sequence[Given]) -> None:

@@ -50,16 +50,16 @@ class Followed:
                   "taken"
 
 
-def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Callable[[str], str], jobs: int | None
-           ) -> Followed:
+def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Callable[[str], str],
+           jobs: int | None, tell: Callable[[str], None]) -> Followed:
     """interpret: runs the recorded graph; it is given options and where the results go. as_given: a place of the graph
-    as the user named the model. jobs: how many runs at once."""
+    as the user named the model. jobs: how many runs at once. tell: says how far they are."""
     kept, results = folder / "roundings", folder / "followed"
     interpret("--roundings", str(kept), out=folder / "exact-again")
     words = ("--f64", "--roundings", str(kept), "--bound", bound)
     said = interpret(*words, out=results).split()
     spread = Spread(results, lambda n, out: interpret(*words, "--noise", str(n), out=out),
-                    folder / "noise-followed", jobs)
+                    folder / "noise-followed", jobs, tell)
     return Followed(results, spread, int(said[0]), int(said[1]), as_given(said[3]) if len(said) > 3 else "",
                     said[2] == "whole")
 

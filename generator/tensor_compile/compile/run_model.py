@@ -131,7 +131,7 @@ def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:
         return "-", "-"
     before = folder / "state"
     if request.state:
-        given.write_state(request.state, found, before)
+        given.write_state(Given.read(request.state, {}), found, before)
     else:
         tensor_files.write_zeros(before, {b.name: (b.dtype, tuple(s.value for s in b.shape)) for b in found})
     return str(before), str(folder / "state-out")

@@ -8,36 +8,52 @@ import math
 import re
 from dataclasses import field
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterable, Iterator
 
 from ..errors import UserError
 from ..records import dataclass
-from .jobs import run_all
+from . import memory
+from .jobs import run_all, spare_jobs
 
 MOST = 16           # samples
 SPREADS = 8.0       # of an element's own that its error may be: that of generator/check/compare.c
 UNLIKELY = 1e12     # odds against a right error
 SHARE = re.compile(r", (\S+) of the bound")
+DIFFER = re.compile(r"(\d+) of \d+ elements differ")
 
 
 @dataclass(slots=True)
 class Spread:
     """center: the results in double precision. draw: makes one sample, by its number. They are made as they are needed,
-    the number n at `at`-n, states at `at`-n-state."""
+    the number n at `at`-n, states at `at`-n-state. tell: says how far they are, "" at the end. asked: for how many;
+    drawn: how many were tried; files: those that there are, by number."""
 
     center: Path
     draw: Callable[[int, Path], object]
     at: Path
     jobs: int | None
-    files: list[Path] = field(default_factory=list)
+    tell: Callable[[str], None]
+    files: dict[int, Path] = field(default_factory=dict)
+    asked: int = 0
     drawn: int = 0
 
-    def samples(self, count: int) -> list[Path]:
-        """That many, or fewer: where other roundings lead to an index out of range, there is none."""
-        numbers = range(self.drawn + 1, count + 1)
-        self.files += [path for path in run_all(self._sample, list(numbers), self.jobs) if path is not None]
-        self.drawn = max(self.drawn, count)
-        return self.files
+    def samples(self, count: int, likely: int = 0) -> list[Path]:
+        """That many, or fewer: where other roundings lead to an index out of range, there is none. likely: how many it
+        will take; of these as many are made together as there are processors."""
+        most = memory.fitting(memory.largest_child())
+        together = min(spare_jobs(self.jobs) + 1, most)
+        last = max(count, min(likely, together))
+        numbers = list(range(self.drawn + 1, last + 1))
+
+        def told(done: int) -> None:
+            self.tell(f"{done} of {len(numbers)} runs with other roundings")
+        if numbers:
+            told(0)
+            made = run_all(self._sample, numbers, self.jobs, told, most)
+            self.files |= {n: path for n, path in zip(numbers, made, strict=True) if path is not None}
+            self.tell("")
+        self.asked, self.drawn = max(self.asked, count), max(self.drawn, last)
+        return [path for n, path in self.files.items() if n <= count]
 
     def _sample(self, number: int) -> Path | None:
         path = Path(f"{self.at}-{number}")
@@ -66,3 +82,16 @@ def decided(line: str, count: int) -> bool:
     share = float(found[1]) if found is not None else math.inf
     # what is infinite, no number or no float may be a sample's
     return count > 0 and math.isfinite(share) and SPREADS * share > UNLIKELY ** (2 / count)
+
+
+def likely(lines: Iterable[str]) -> int:
+    """How many samples it will take, by lines of fewer: until no right element is expected to be beyond them."""
+    found = [DIFFER.search(line) for line in lines if line.endswith("FAILED")]
+    differ = sum(int(one[1]) for one in found if one is not None)
+    return next((n for n in counts() if differ * beyond(n) < 0.1), MOST) if differ else 0
+
+
+def beyond(count: int) -> float:
+    """How likely the error of a right element is beyond so many samples (generator/check/compare.c)."""
+    odd = math.prod(range(1, count, 2))
+    return odd / 10.0 ** count
