@@ -386,8 +386,8 @@ class _Model:
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
 
     def pace(self, width: int) -> int:
-        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them. Those that
-        tiles fetch come back to the second cache where little of it is left."""
+        """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them. Panels
+        that tiles fetch ahead may fill more of the second cache."""
         held, near = self.form.b_bytes * self.block * width * self.access.sums, self.target.l1d // 2
         if self.schedule.in_parts:    # beside the panels a tile reads few lines: of its rows at a few taps
             near = self.target.l1d * 3 // 4

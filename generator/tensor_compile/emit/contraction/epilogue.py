@@ -265,9 +265,9 @@ class Epilogue:
 
     def ahead(self) -> tuple[list[str], int]:
         """Fetches what the epilogue of row r and of columns from j loads of that row alone (a residual, say), and where
-        it stores floats that leave the model, or a large temp: those lines lie where the processor does not expect them.
-        Of other temps they are in a cache mostly. Nothing where there are no such lines. And how many columns a line has,
-        of the widest elements."""
+        it stores floats that leave the model, or a large temp: those lines lie where the processor does not expect
+        them. Of other temps they are in a cache mostly. Nothing where there are no such lines. And how many columns a
+        line has, of the widest elements."""
         kernel = self.kernel
         if not self.vector or not kernel.m:
             return [], LINE
@@ -278,9 +278,10 @@ class Epilogue:
             if not x.dynamic and not x.valid and at.symbols() & rows and at.coefficient(last) == 1:
                 found.append((buffers[x.buffer], at, 0))
         for y in kernel.stores:
-            at = buffers[y.buffer].address(y.index)
-            if _far(buffers[y.buffer]) and buffers[y.buffer].dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
-                found.append((buffers[y.buffer], at, 1))
+            buffer = buffers[y.buffer]
+            at = buffer.address(y.index)
+            if _far(buffer) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
+                found.append((buffer, at, 1))
         if not found:
             return [], LINE
         used = {s for _, at, _ in found for s in at.symbols()}
