@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What contractions fetch ahead of its use: lines of their second operands, and of results that leave a model or fill a
-second cache, which are written later; nothing behind the ends of these. An address behind them may be no memory at all, and to find that
-out takes longer than the fetch saves.
+second cache, which are written later; nothing behind the ends of these. An address behind them may be no memory at
+all, and to find that out takes longer than the fetch saves.
 
 Kernels are compiled with macros in place of the compiler's prefetch and of that of lines to write, which look at the
 address.

@@ -193,6 +193,33 @@ contains(error(model([Tensor("x", "u8", [1, 2, 2, 1], **Q), Tensor("y", "u8", [1
                      [Operator("TRANSPOSE_CONV", ["s", "w", "x"], ["y"], {"stride_w": 2, "stride_h": 2})],
                      ["x"], ["y"])),
          "TRANSPOSE_CONV: a transposed convolution of u8 by u8", "bytes without a sign")
+softmax = [square[0], Tensor("y", I8, [2, 2], scales=[2.0**-8], zeros=[-128])]
+contains(error(model(softmax, [Operator("SOFTMAX", ["x"], ["y"], {"beta": 0.0})], ["x"], ["y"])),
+         "SOFTMAX: a softmax of integers whose beta is 0.0", "a softmax that looks at nothing")
+contains(error(model([square[0], Tensor("y", "u8", [2, 2], **Q)], [Operator("HARD_SWISH", ["x"], ["y"])], ["x"],
+                     ["y"])),
+         "HARD_SWISH: a hard swish of i8 to u8", "a function whose result has another dtype")
+contains(error(model([Tensor("x", I8, [2, 2]), square[1]], [Operator("HARD_SWISH", ["x"], ["y"])], ["x"], ["y"])),
+         "HARD_SWISH: integers without a scale (x)", "or whose operand has no scale")
+contains(error(model([Tensor("x", I8, [2, 2]), square[1]], [Operator("BATCH_MATMUL", ["x", "x"], ["y"], {}, 2)], ["x"],
+                     ["y"])), "BATCH_MATMUL: integers without a scale (x)", "a product of integers without a scale")
+
+
+def up(dtype: str, result: str, bias: str = "", rows: int = 4) -> bytes:
+    """A transposed convolution of 2x2 points by a window of 2x2 at a stride of 2."""
+    tensors = [Tensor("x", dtype, [1, 2, 2, 1], **Q), Tensor("y", result, [1, rows, 4, 1], **Q),
+               Tensor("w", I8, [1, 2, 2, 1], [1, 2, 3, 4], **Q), Tensor("s", "i32", [4], [1, rows, 4, 1]),
+               *([Tensor("b", bias, [1], [5], scales=[0.25])] if bias else [])]
+    return model(tensors, [Operator("TRANSPOSE_CONV", ["s", "w", "x", *["b"] * bool(bias)], ["y"],
+                                    {"stride_w": 2, "stride_h": 2}, 3)], ["x"], ["y"])
+
+
+contains(text(up("i16", "i16", "i64")), "tc_quantized_conv_transpose2d(.x = {", "a transposed convolution of 16 bits")
+contains(error(up("i16", "i16", "i32")), "TRANSPOSE_CONV: a bias of i32 for 16 bits", "whose bias is of i64 alone")
+contains(error(up("i8", "i16")), "TRANSPOSE_CONV: a transposed convolution of i8 to i16", "or of another dtype")
+contains(error(up("i8", "i8", rows=9)),
+         "a result of 9 positions does not follow from 2, a window of 2 and a stride of 2",
+         "or of a size that nothing gives")
 contains(text(model([Tensor("x", "i8", [4], scales=[1e-44]), Tensor("y", "i8", [4], scales=[1e-44])],
                     [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)",
                     "6 over a scale that f32 hardly has")

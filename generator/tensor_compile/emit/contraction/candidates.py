@@ -387,12 +387,12 @@ class _Model:
 
     def pace(self, width: int) -> int:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them. Panels
-        that tiles fetch ahead may fill more of the second cache."""
+        that tiles fetch ahead may fill more of the second cache, as measured on a Zen 4 core and a Xeon."""
         held, near = self.form.b_bytes * self.block * width * self.access.sums, self.target.l1d // 2
         if self.schedule.in_parts:    # beside the panels a tile reads few lines: of its rows at a few taps
             near = self.target.l1d * 3 // 4
-        second = self.target.l2 * 7 // 8 if self.schedule.prefetch else self.target.l2 * 3 // 4
-        return self.paces[0 if held <= near else 1 if held <= second else 2]
+        limit = self.target.l2 * 7 // 8 if self.schedule.prefetch else self.target.l2 * 3 // 4
+        return self.paces[0 if held <= near else 1 if held <= limit else 2]
 
     def tile(self, height: int, width: int) -> float:
         """One tile over all terms."""

@@ -23,7 +23,7 @@ from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 LINE = 64                 # bytes of a line of the caches
-LARGE = 1 << 20           # bytes of a temp whose lines are fetched for writing: it fills a second cache
+LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
 
@@ -296,7 +296,8 @@ class Epilogue:
 
 
 def _far(buffer: Buffer) -> bool:
-    """Its lines are in no near cache when results are stored."""
+    """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp
+    that is larger than LARGE. A temp of unknown size counts as small."""
     size = buffer.elements * DTYPES[buffer.dtype].bytes
     return buffer.kind == "output" or buffer.kind == "temp" and size.is_const and size.value > LARGE
 

@@ -169,9 +169,12 @@ def activation(n: Node) -> None:
 @op("ELU", "HARD_SWISH", versions=1)
 def plain_activation(n: Node) -> None:
     x, first = either(n)
-    if n.is_integer and n.name == "HARD_SWISH" and x.dtype in ("i8", "u8"):
+    if n.name == "HARD_SWISH" and x.dtype in ("i8", "u8"):
+        into = n.importer.dtype(n.output())
+        if into != x.dtype:
+            n.refuse(f"a hard swish of {x.dtype} to {into}")
         text = f"tc_quantized_hardswish(.x = {n.affine(x, n.quantized(0))}{n.behind()})"
-    elif n.is_integer:
+    elif x.dtype not in FLOATS:
         n.refuse(f"integers of {x.dtype}")
     else:
         text = f"tc_elu({x}, 1)" if n.name == "ELU" else f"tc_hardswish({x})"

@@ -51,8 +51,9 @@ def batch_matmul(n: Node) -> None:
     n.ignore("asymmetric")
     into = n.importer.dtype(n.output())
     dtypes = {a.dtype, b.dtype, into}
-    if n.is_integer and (len(dtypes) > 1 or a.dtype not in ("i8", "i16")) \
-            or not n.is_integer and not dtypes <= set(FLOATS):
+    integers = a.dtype in ("i8", "i16")
+    taken = len(dtypes) == 1 if integers else dtypes <= set(FLOATS)
+    if not taken:
         n.refuse(f"a product of {a.dtype} and {b.dtype}{f' that is {into}' if into != a.dtype else ''}")
     if a.rank < 2 or b.rank < 2:
         raise Malformed("matrices have two axes")
@@ -61,7 +62,7 @@ def batch_matmul(n: Node) -> None:
         sides.append(f"tc_transpose({x}, -2, -1)" if turned else f"{x}")
         shapes.append((*x.shape[:-2], x.shape[-1], x.shape[-2]) if turned else x.shape)
     batch = n.broadcast(shapes[0][:-2], shapes[1][:-2])
-    if n.is_integer:
+    if integers:
         first, second = (f"{{{side}, {q.scale}, {q.zero}}}" for side, q in zip(sides, (n.quantized(0), n.quantized(1))))
         text = f"tc_quantized_matmul(.a = {first}, .b = {second}{n.behind()})"
     else:

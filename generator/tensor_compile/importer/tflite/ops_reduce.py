@@ -18,6 +18,8 @@ def softmax(n: Node) -> None:
     if n.is_integer:
         if x.dtype not in ("i8", "u8", "i16") or n.importer.dtype(n.output()) != x.dtype:
             n.refuse(f"a softmax of {x.dtype} to {n.importer.dtype(n.output())}")
+        if beta == "0.0" or beta.startswith("-"):
+            n.refuse(f"a softmax of integers whose beta is {beta}")
         if n.into() != (Scale("3.0517578e-05", 0) if x.dtype == "i16" else   # 1 / 32768 and 1 / 256
                         Scale("0.00390625", -128 if x.dtype == "i8" else 0)):
             n.refuse(f"a result of the scale {n.into().scale}, zero {n.into().zero}")

@@ -139,9 +139,13 @@ def transpose_conv(n: Node) -> None:
     n.ignore("bias_type")
     w, x, bias = n.input(1), n.first(2), n.optional(3)
     whole = n.sizes(0, "the result's shape")
-    scale = n.scale(2) if x.dtype in ("i8", "i16") else None   # None: it computes in floats
-    if w.dtype != "i8" if scale else not {x.dtype, w.dtype} <= set(FLOATS):
+    integers, into = x.dtype in ("i8", "i16"), n.importer.dtype(n.output())
+    if w.dtype != "i8" if integers else not {x.dtype, w.dtype} <= set(FLOATS):
         n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype}")
+    if integers and into != x.dtype:
+        n.refuse(f"a transposed convolution of {x.dtype} to {into}")
+    if x.dtype == "i16" and bias is not None and bias.dtype != "i64":
+        n.refuse(f"a bias of {bias.dtype} for 16 bits")
     if w.rank != 4 or x.rank != 4 or len(whole) != 4:
         raise Malformed("weights, operand and the result's shape have rank 4")
     shape = n.constant_sizes(whole[1:3])
@@ -153,6 +157,9 @@ def transpose_conv(n: Node) -> None:
             raise Malformed("a stride below 1")
         # The padding is that of the convolution which makes x from the result.
         count = -(-shape[i] // stride[i])
+        if sizes[i] != (count if same else (shape[i] - kernel[i]) // stride[i] + 1):
+            raise Malformed(f"a result of {shape[i]} positions does not follow from {sizes[i]}, a window of "
+                            f"{kernel[i]} and a stride of {stride[i]}")
         total = max((count - 1) * stride[i] + kernel[i] - shape[i], 0) if same else 0
         low[i] = total // 2
         cut = (sizes[i] - 1) * stride[i] + kernel[i] - shape[i] - low[i]
@@ -164,8 +171,8 @@ def transpose_conv(n: Node) -> None:
         options += f", .output_padding = {braces(more)}"
     result = (x.shape[0], w.shape[0], *map(wrap, shape))
     moved = _ordered(n, w, (3, 0, 1, 2))
-    if scale:
-        text = f"tc_quantized_conv_transpose2d(.x = {n.affine(x, scale)}, .w = {moved}, " \
+    if integers:
+        text = f"tc_quantized_conv_transpose2d(.x = {n.affine(x, n.quantized(2))}, .w = {moved}, " \
                f".w_scale = {weight_scale(n, 1, w.shape[0], 0)}" + (f", .bias = {bias}" if bias is not None else "") \
                + f"{n.behind()}{options})"
     else:
