@@ -493,7 +493,7 @@ tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
 
 /* -- hard swish ---------------------------------------------------------------------------------------------------- */
 
-/* A scale as a multiplier of 15 bits: scale = q * 2^(shift - 15). */
+/* A scale as a multiplier of 15 bits, rounded, at most 0x7fff: scale = q * 2^(shift - 15). */
 static int32_t short_multiplier(double scale, int *shift)
 {
     const int32_t q = tc_quantized_multiplier(scale, shift);
@@ -506,19 +506,19 @@ static tc_tensor short_scaled(tc_site at, tc_tensor x, int32_t q)
     return SHIFT_RIGHT(ADD(MUL(x, q), 1 << 14), 15);
 }
 
-static tc_tensor short_limited(tc_site at, tc_tensor x)
+static tc_tensor saturated_16(tc_site at, tc_tensor x)
 {
     return MINIMUM(MAXIMUM(x, INT16_MIN), INT16_MAX);
 }
 
 /* x limited to [-3, 3], as 0 to 32767: x has 7 bits behind the point, q and shift bring it to the scale 3 / 2^15. */
-static tc_tensor share_of(tc_site at, tc_tensor x, int32_t q, int shift)
+static tc_tensor clamped_share(tc_site at, tc_tensor x, int32_t q, int shift)
 {
-    /* the place that may limit it is shifted last; beyond 15 places all but 0 is limited */
+    /* the last place is shifted behind the product, as in TensorFlow Lite; a shift by more than 15 saturates all but 0 */
     if (shift > 0)
-        x = short_limited(at, SHIFT_LEFT(x, shift > 15 ? 15 : shift - 1));
+        x = saturated_16(at, SHIFT_LEFT(x, shift > 15 ? 15 : shift - 1));
     x = short_scaled(at, x, q);
-    x = shift > 0 ? short_limited(at, SHIFT_LEFT(x, 1)) : tc_rounding_shift_at(at, x, TC_OPERAND(-shift));
+    x = shift > 0 ? saturated_16(at, SHIFT_LEFT(x, 1)) : tc_rounding_shift_at(at, x, TC_OPERAND(-shift));
     return SHIFT_RIGHT(ADD(x, 1 << 15), 1);
 }
 
@@ -537,12 +537,12 @@ static tc_tensor quantized_hardswish(tc_graph *g, const tc_quantized_hardswish_a
         return tc_poison();
     }
     if (to > 0 || to < -15) {
-        tc_fail(g, NULL, "the scale %g is too far from that of the result, %g", (double)args->x.scale,
-                (double)args->scale);
+        tc_fail(g, "from 1 / 512 to 128 times it", "the scale %g is too far from that of the result, %g",
+                (double)args->x.scale, (double)args->scale);
         return tc_poison();
     }
     tc_tensor x = SHIFT_LEFT(integers(g, at, (dtype == TC_I8 ? -128 : 0) - args->x.zero, 256), 7);
-    tc_tensor share = share_of(at, x, slope, by), y = DIV(MUL(share, short_scaled(at, x, factor)), 1 << 15);
+    tc_tensor share = clamped_share(at, x, slope, by), y = DIV(MUL(share, short_scaled(at, x, factor)), 1 << 15);
     y = finished(at, tc_rounding_shift_at(at, y, TC_OPERAND(-to)), args->zero, dtype);
     return looked_up(g, at, args->x.x, y);
 }
@@ -590,8 +590,8 @@ static tc_tensor rounded(tc_site at, tc_tensor x)
     return tc_trunc_at(at, ADD(x, tc_copysign_at(at, TC_OPERAND(0.5), TC_OPERAND(x))));
 }
 
-/* A function of 513 points from `first` to `last`, 32768 for 1. Between two points readers go straight: each but the last
- * is moved by half of what the middle of that line is off. */
+/* A table of 513 values of a function from `first` to `last`, times 32768, for linear interpolation. Each value but the last
+ * is corrected by half of the error in the middle of its interval. */
 static tc_tensor points(tc_graph *g, tc_site at, tc_dtype dtype, double first, double last,
                         tc_tensor function(tc_site at, tc_tensor x))
 {
@@ -603,35 +603,38 @@ static tc_tensor points(tc_graph *g, tc_site at, tc_dtype dtype, double first, d
     tc_tensor line = rounded(at, MUL(ADD(next, y), 0.5));
     tc_tensor middle = rounded(at, MUL(function(at, ADD(from, step / 2)), 32768));
     tc_tensor off = rounded(at, MUL(SUB(line, middle), 0.5)), inner = LT(i, LINES);
-    return tc_prim_cast(g, short_limited(at, WHERE(inner, SUB(y, off), y)), TC_I16);
+    return tc_prim_cast(g, saturated_16(at, WHERE(inner, SUB(y, off), y)), TC_I16);
 }
 
-/* The function that has these points, of an x of 16 bits in i32. */
-static tc_tensor between_points(tc_graph *g, tc_site at, tc_tensor table, tc_tensor x)
+/* The function of such a table, of an x of 16 bits in i32, by linear interpolation. */
+static tc_tensor interpolated(tc_graph *g, tc_site at, tc_tensor table, tc_tensor x)
 {
     tc_tensor i = ADD(SHIFT_RIGHT(x, 7), 256), y = tc_prim_cast(g, tc_prim_gather(g, table, i, 0), TC_I32);
     tc_tensor next = tc_prim_cast(g, tc_prim_gather(g, table, ADD(i, 1), 0), TC_I32), slope = SUB(next, y);
-    tc_tensor way = MUL(slope, BIT_AND(x, 127));
-    return ADD(y, SHIFT_RIGHT(ADD(way, 64), 7));
+    tc_tensor rise = MUL(slope, BIT_AND(x, 127));
+    return ADD(y, SHIFT_RIGHT(ADD(rise, 64), 7));
 }
 
-static tc_tensor one_of_one_and(tc_site at, tc_tensor x)
+static tc_tensor reciprocal_of_one_plus(tc_site at, tc_tensor x)
 {
     return DIV(1, ADD(x, 1));
 }
 
-/* Of 16 bits: both functions by points. Those of the reciprocal are rounded from f32: from f64 two would differ. */
+/* Of 16 bits: exp(x) from -10 to 0 and 1 / (1 + x) from 0 to 1 by tables, as in TensorFlow Lite Micro, which computes the
+ * second in f32; computed in f64, two of its values would be others. The sum has 15 bits behind the point; its fraction is
+ * counted from 1.5, the middle of the table. */
 static tc_tensor softmax_by_points(tc_graph *g, tc_site at, tc_tensor x, double scale)
 {
     const int axis = x->type.rank - 1;
-    tc_tensor powers = points(g, at, TC_F64, -10, 0, tc_exp_at), parts = points(g, at, TC_F32, 0, 1, one_of_one_and);
+    tc_tensor powers = points(g, at, TC_F64, -10, 0, tc_exp_at),
+              reciprocals = points(g, at, TC_F32, 0, 1, reciprocal_of_one_plus);
     tc_tensor wide = tc_prim_cast(g, x, TC_I32), zeros;
     tc_tensor most = tc_amax_at(at, wide, true, 1, (const int[]){axis});
     tc_tensor below = scaled(g, at, SUB(wide, most), scale / (10.0 / 65535));
-    tc_tensor term = between_points(g, at, powers, short_limited(at, ADD(below, INT16_MAX)));
+    tc_tensor term = interpolated(g, at, powers, saturated_16(at, ADD(below, INT16_MAX)));
     tc_tensor sum = normalized(g, at, tc_sum_at(at, term, true, 1, (const int[]){axis}), &zeros);
     tc_tensor fraction = SUB(SHIFT_RIGHT(ADD(SHIFT_RIGHT(sum, 13), 1), 1), (1 << 16) + (1 << 15));
-    tc_tensor factor = between_points(g, at, parts, short_limited(at, fraction));
+    tc_tensor factor = interpolated(g, at, reciprocals, saturated_16(at, fraction));
     tc_tensor places = SUB(29, zeros), twice = SHIFT_RIGHT(MUL(term, factor), places);
     tc_tensor y = SHIFT_RIGHT(ADD(twice, 1), 1);
     return tc_prim_cast(g, MINIMUM(MAXIMUM(y, 0), INT16_MAX), TC_I16);

@@ -214,6 +214,11 @@ def up(dtype: str, result: str, bias: str = "", rows: int = 4) -> bytes:
                                     {"stride_w": 2, "stride_h": 2}, 3)], ["x"], ["y"])
 
 
+contains(text(up("f32", "f32")), 'tc_dequantize(tc_weight(g, "w.weight"), tc_full(g, 0.5, TC_F32))',
+         "weights of integers beside floats become floats")
+contains(text(model([Tensor("x", F, [2, 2]), Tensor("w", I8, [2, 2], [1, 2, 3, 4], **Q), Tensor("y", F, [2, 2])],
+                    [Operator("BATCH_MATMUL", ["x", "w"], ["y"], {}, 2)], ["x"], ["y"])),
+         'tc_dequantize(tc_weight(g, "w"), tc_full(g, 0.5, TC_F32))', "those of a product, too")
 contains(text(up("i16", "i16", "i64")), "tc_quantized_conv_transpose2d(.x = {", "a transposed convolution of 16 bits")
 contains(error(up("i16", "i16", "i32")), "TRANSPOSE_CONV: a bias of i32 for 16 bits", "whose bias is of i64 alone")
 contains(error(up("i8", "i16")), "TRANSPOSE_CONV: a transposed convolution of i8 to i16", "or of another dtype")

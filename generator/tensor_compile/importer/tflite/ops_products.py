@@ -50,6 +50,8 @@ def batch_matmul(n: Node) -> None:
     a, b = n.input(0), n.input(1)
     n.ignore("asymmetric")
     into = n.importer.dtype(n.output())
+    if a.dtype in FLOATS and b.dtype == "i8":
+        b = real_weight(n, 1, b, b.rank - 1)
     dtypes = {a.dtype, b.dtype, into}
     integers = a.dtype in ("i8", "i16")
     taken = len(dtypes) == 1 if integers else dtypes <= set(FLOATS)

@@ -140,7 +140,7 @@ def transpose_conv(n: Node) -> None:
     w, x, bias = n.input(1), n.first(2), n.optional(3)
     whole = n.sizes(0, "the result's shape")
     integers, into = x.dtype in ("i8", "i16"), n.importer.dtype(n.output())
-    if w.dtype != "i8" if integers else not {x.dtype, w.dtype} <= set(FLOATS):
+    if not integers and x.dtype not in FLOATS or w.dtype not in (("i8",) if integers else (*FLOATS, "i8")):
         n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype}")
     if integers and into != x.dtype:
         n.refuse(f"a transposed convolution of {x.dtype} to {into}")
@@ -170,7 +170,7 @@ def transpose_conv(n: Node) -> None:
     if any(more):
         options += f", .output_padding = {braces(more)}"
     result = (x.shape[0], w.shape[0], *map(wrap, shape))
-    moved = _ordered(n, w, (3, 0, 1, 2))
+    moved = _ordered(n, w if integers else real_weight(n, 1, w, 0), (3, 0, 1, 2))
     if integers:
         text = f"tc_quantized_conv_transpose2d(.x = {n.affine(x, n.quantized(2))}, .w = {moved}, " \
                f".w_scale = {weight_scale(n, 1, w.shape[0], 0)}" + (f", .bias = {bias}" if bias is not None else "") \
