@@ -180,6 +180,16 @@ static tc_tensor as_number(tc_graph *g, tc_tensor p)
     return p->type.rank == 1 && tc_expr_is(p->type.shape[0], 1) ? tc_prim_reshape(g, p, 0, NULL) : p;
 }
 
+/* Sums of windows, [n, o, ...], to the result: the weights have one scale, or one an output channel. */
+static tc_tensor rescaled_windows(tc_graph *g, tc_site at, tc_tensor sums, tc_tensor w_scale, float x_scale,
+                                  float scale, bool once, bool floats, int zero, tc_dtype dtype)
+{
+    if (tc_is_poison(sums))
+        return sums;
+    tc_tensor both = MUL(tc_prim_cast(g, as_number(g, w_scale), TC_F64), (double)x_scale);
+    return rescaled(g, at, sums, DIV(both, (double)scale), 1, once, floats, zero, dtype);
+}
+
 static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
 {
     const tc_site at = a->at;
@@ -198,10 +208,7 @@ static tc_tensor quantized_conv(tc_graph *g, const tc_quantized_conv_args *a)
         product.dilation[i] = a->dilation[i];
     }
     tc_tensor sums = tc_conv_integer_at(&product);
-    if (tc_is_poison(sums))
-        return sums;
-    tc_tensor scale = MUL(tc_prim_cast(g, as_number(g, a->w_scale), TC_F64), (double)a->x.scale);
-    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->floats, a->zero, dtype);
+    return rescaled_windows(g, at, sums, a->w_scale, a->x.scale, a->scale, a->once, a->floats, a->zero, dtype);
 }
 
 tc_tensor tc_quantized_conv_at(const tc_quantized_conv_args *args)
@@ -235,10 +242,7 @@ static tc_tensor quantized_phase(tc_graph *g, const tc_phase *p, const void *con
         tc_tensor nothing = tc_constant_of(g, bias->type.dtype, TC_OPERAND(0));
         sums = tc_add_channel_bias(g, at, tc_broadcast_to(g, nothing, 4, p->shape), bias);
     }
-    if (tc_is_poison(sums))
-        return sums;
-    tc_tensor scale = MUL(tc_prim_cast(g, as_number(g, a->w_scale), TC_F64), (double)a->x.scale);
-    return rescaled(g, at, sums, DIV(scale, (double)a->scale), 1, a->once, a->floats, a->zero, dtype);
+    return rescaled_windows(g, at, sums, a->w_scale, a->x.scale, a->scale, a->once, a->floats, a->zero, dtype);
 }
 
 static tc_tensor quantized_conv_transpose2d(tc_graph *g, const tc_quantized_conv_transpose_args *a)

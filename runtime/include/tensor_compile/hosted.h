@@ -26,9 +26,9 @@ tc_index tc_environment_threads(void);
 
 /* A pool of resident POSIX threads. The calling thread is one of the team: `threads` - 1 are started. Between calls
  * they spin for a short time, then sleep. A call wakes those that sleep; where they take long, it begins without them; a
- * call of some microseconds wakes nobody. A pool serves one call at a time: a call that finds it busy runs on its own thread alone, so contexts in several threads
- * may share it. In a child behind fork() a pool of its parent has no threads: calls on it run on the calling thread
- * alone, and it may be destroyed. */
+ * call of some microseconds wakes nobody. A pool serves one call at a time: a call that finds it busy runs on its own
+ * thread alone, so contexts in several threads may share it. In a child behind fork() a pool of its parent has no
+ * threads: calls on it run on the calling thread alone, and it may be destroyed. */
 typedef struct tc_pool tc_pool;
 
 /* NULL where threads < 1 or > 8191, or where memory or threads cannot be had. */

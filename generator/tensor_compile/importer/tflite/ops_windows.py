@@ -140,7 +140,8 @@ def transpose_conv(n: Node) -> None:
     w, x, bias = n.input(1), n.first(2), n.optional(3)
     whole = n.sizes(0, "the result's shape")
     integers, into = x.dtype in ("i8", "i16"), n.importer.dtype(n.output())
-    if not integers and x.dtype not in FLOATS or w.dtype not in (("i8",) if integers else (*FLOATS, "i8")):
+    taken = ("i8",) if integers else (*FLOATS, "i8") if x.dtype in FLOATS else ()    # dtypes of weights
+    if w.dtype not in taken:
         n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype}")
     if integers and into != x.dtype:
         n.refuse(f"a transposed convolution of {x.dtype} to {into}")
