@@ -23,6 +23,7 @@ from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 LINE = 64                 # bytes of a line of the caches
+FEWEST_TERMS = 32         # of sums that take as long as a line from far
 LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
@@ -280,7 +281,7 @@ class Epilogue:
         for y in kernel.stores:
             buffer = buffers[y.buffer]
             at = buffer.address(y.index)
-            if _far(buffer) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
+            if self.far(buffer) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
                 found.append((buffer, at, 1))
         if not found:
             return [], LINE
@@ -291,15 +292,16 @@ class Epilogue:
                   f"(({C_TYPE[b.dtype]} *)p[{number[b.name]}] + ({self.text(at)}){'' if written else ', 0, 3'});"
                   for b, at, written in found)], LINE // max(DTYPES[b.dtype].bytes for b, _, _ in found)
 
+    def far(self, buffer: Buffer) -> bool:
+        """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp
+        that is larger than LARGE, where a tile's sums take so long that a line comes meanwhile. A temp of unknown size
+        counts as small."""
+        size, terms = buffer.elements * DTYPES[buffer.dtype].bytes, self.access.terms
+        large = buffer.kind == "temp" and size.is_const and size.value > LARGE
+        return buffer.kind == "output" or large and not (terms.is_const and terms.value < FEWEST_TERMS)
+
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:
         return statements(self.kernel, self.names, width, lanes, accs)
-
-
-def _far(buffer: Buffer) -> bool:
-    """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp
-    that is larger than LARGE. A temp of unknown size counts as small."""
-    size = buffer.elements * DTYPES[buffer.dtype].bytes
-    return buffer.kind == "output" or buffer.kind == "temp" and size.is_const and size.value > LARGE
 
 
 def names_of(kernel: ContractionKernel) -> dict[Sym, str]:
