@@ -29,7 +29,7 @@ import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
 from joined import compile_as
 from runner import CALLER, words
-from tensor_compile.compile import assemble, check_model, model_program
+from tensor_compile.compile import assemble, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
@@ -117,7 +117,7 @@ def _run(job: Job) -> Outcome:
                     lines.append(f"bits {g.name} {text}")
         st.write(folder / "given.safetensors", given)
         (folder / "cases").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)),
+        (folder / "graph.tcg").write_text(print_module(assemble.placed(made.compiled.reference, made)),
                                           encoding="utf-8")
         found.failures += execute(folder, made, cache, lines)
         found.cases = len(cases)

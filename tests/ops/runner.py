@@ -16,7 +16,7 @@ from typing import Callable
 from joined import compile_as
 from processor import lacks, own_sets
 from tap import note, ok
-from tensor_compile.compile import assemble, capture_run, check_model, host_programs, model_program
+from tensor_compile.compile import assemble, capture_run, host_programs, model_program, random_inputs
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
@@ -106,8 +106,8 @@ def words_of(made: assemble.Made, function: str) -> Callable[[dict[str, int]], s
     """What makes of sizes the words of a case: sizes, bounds of index inputs, inputs that must be finite."""
     module = made.compiled.reference
     plan = next(f for f in made.compiled.plan.functions if f.name == function)
-    inputs = [(buffer, check_model.index_extents(module, function, buffer.name),
-               check_model.is_convolution_weight(module, function, buffer.name)) for buffer in plan.inputs]
+    inputs = [(buffer, random_inputs.index_extents(module, function, buffer.name),
+               random_inputs.is_convolution_weight(module, function, buffer.name)) for buffer in plan.inputs]
 
     def words(sizes: dict[str, int]) -> str:
         values = {d.sym: sizes[d.sym.name] for d in plan.dims}
@@ -130,7 +130,7 @@ def run(made: assemble.Made, machine: Machine, cache: Cache, cases: list[str], g
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         program = model_program.model_program(made, (), cache, None, CALLER, [], folder / "run-cases")
-        (folder / "graph.tcg").write_text(print_module(check_model.placed(made.compiled.reference, made)),
+        (folder / "graph.tcg").write_text(print_module(assemble.placed(made.compiled.reference, made)),
                                           encoding="utf-8")
         (folder / "cases").write_text("".join(f"{case}\n" for case in cases), encoding="utf-8")
         begin = time.monotonic()

@@ -25,7 +25,7 @@ from comparison import Expected, st
 from family import cases
 from runner import EMULATED, NATIVE, all_isas, build, native_isas, run
 from tap import done, ok, skip
-from tensor_compile.compile import check_model, host_programs
+from tensor_compile.compile import assemble, host_programs
 from tensor_compile.compile.cache import Cache
 from tensor_compile.graph.text import print_module
 from tensor_compile.loops.program_ir import Tiles, regions
@@ -59,6 +59,6 @@ with tempfile.TemporaryDirectory() as folder:
         st.write(given, expected.tensors)
         run(made, machine, cache, cases(made, sizes_of.SIZES, expected, bool(arch)), given)
         comparison.compare(f"PyTorch {dtype}", host_programs.interpreter(made.host, cache),
-                           print_module(check_model.placed(made.compiled.reference, made)), HERE, expected,
+                           print_module(assemble.placed(made.compiled.reference, made)), HERE, expected,
                            getattr(sizes_of, "ROUNDINGS", {}))
 done()

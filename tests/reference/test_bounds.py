@@ -16,7 +16,7 @@ from typing import Callable
 
 import models
 from tap import done, equal, note, ok
-from tensor_compile.compile import check_model, model_program
+from tensor_compile.compile import check_model, check_runs, model_program
 from tensor_compile.compile.given import Case
 from tensor_compile.compile.options import Options
 
@@ -90,7 +90,7 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "m.c").write_text(MODEL, encoding="utf-8")
     options = Options(str(folder / "m.c"), "m.c", str(folder / "m.o"), str(folder / "m.h"), models.cache(folder),
                       isas=("x86_64",) if models.X86 else (), jobs=2)
-    request = check_model.Request(function="", dims=(), cases=(), rtol=None, atol=None, seed=1, threads=1, wrapper=())
+    request = check_runs.Request(function="", dims=(), cases=(), rtol=None, atol=None, seed=1, threads=1, wrapper=())
     call = model_program.Program.call
 
     def run(function: str, inputs: Tensors | None = None, change: Change | None = None,

@@ -13,14 +13,15 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile import pipeline
-from tensor_compile.compile import check_model, cpu_target, roundings
+from tensor_compile.compile import check_model, check_runs, cpu_target, roundings
 from tensor_compile.compile.given import Case
+from tensor_compile.compile.judge import Judge
 from tensor_compile.compile.options import Options
 from tensor_compile.emit.kernels import KernelSource
 from tensor_compile.graph.ir import Function, Node, Value
 from tensor_compile.graph.passes import GraphPass, each, on_module
 
-REQUEST = check_model.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
+REQUEST = check_runs.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
                               wrapper=())
 
 GUARDED = """#include <tensor_compile/model.h>
@@ -100,7 +101,7 @@ with tempfile.TemporaryDirectory() as place:
     options = Options(str(model), "mlp.c", str(folder / "mlp.o"), str(folder / "mlp.h"), models.cache(folder),
                       isas=("x86_64",) if models.X86 else (), jobs=2)
 
-    def run(request: check_model.Request = REQUEST) -> tuple[int, list[str]]:
+    def run(request: check_runs.Request = REQUEST) -> tuple[int, list[str]]:
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             code = check_model.run(options, request)
@@ -144,17 +145,17 @@ with tempfile.TemporaryDirectory() as place:
     models.safetensors(folder / "x.safetensors", inputs)
     with tempfile.TemporaryDirectory() as kept:
         values = Path(kept) / "y.safetensors"
-        compare = check_model._compared
+        bits = Judge.bits
 
-        def keep(tools, how, got, *more):
+        def keep(judge, got, want):
             values.write_bytes(Path(got).read_bytes())
-            return compare(tools, how, got, *more)
+            return bits(judge, got, want)
 
-        check_model._compared = keep
+        Judge.bits = keep
         try:
             run(replace(REQUEST, cases=(Case(str(folder / "x.safetensors")),)))
         finally:
-            check_model._compared = compare
+            Judge.bits = bits
         golden = values.read_bytes()
     (folder / "y.safetensors").write_bytes(golden)
     data = bytearray(golden)

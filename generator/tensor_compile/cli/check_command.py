@@ -61,7 +61,7 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from ..compile import check_model
+    from ..compile import check_model, check_runs
     from ..compile.given import Case
 
     if args.inputs and len(args.dims) > 1:
@@ -82,10 +82,9 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError(f"--{'interpret' if args.interpret else 'least'} goes with --float")
     cases = [Case(inputs, expect[i] if expect else "", arrays, expected)
              for i, inputs in enumerate(args.inputs or ([""] if arrays else []))]
-    request = check_model.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
-                                  args.threads,
-                            args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
-                            tuple(args.extern_source), arguments.by_name("--map", args.map), args.state)
+    request = check_runs.Request(args.function, tuple(args.dims), tuple(cases), args.rtol, args.atol, args.seed,
+                                 args.threads, args.exe_wrapper, os.path.abspath(args.save) if args.save else "",
+                                 tuple(args.extern_source), arguments.by_name("--map", args.map), args.state)
     return check_model.run(arguments.options(args, Path(arguments.default_cache(args)) / "check"), request)
 
 

@@ -14,6 +14,7 @@ from ..emit.interface import interface
 from ..emit.weights import weights_header, weights_place, weights_section
 from ..errors import OptionError, UserError, closest
 from ..graph.bake import Evaluate
+from ..graph.ir import Module
 from ..instruction_sets import baseline
 from ..loops.program_ir import ModelPlan
 from ..pipeline import ChooseForm
@@ -121,6 +122,12 @@ def compile_graph(passes: Passes, text: str, target: Target,
 def entry_symbols(plan: ModelPlan) -> dict[str, str]:
     """The C names of the model's functions, in order, by their names in the graph."""
     return {entry.plan.name: entry.symbol for entry in interface(plan, False).entries}
+
+
+def placed(module: Module, made: Planned) -> Module:
+    """The module with absolute paths of its weight files."""
+    return Module(module.model, module.dims, [str(p) for p in made.weight_files], module.weights, module.states,
+                  module.functions)
 
 
 def external_weights(plan: ModelPlan, payload: Path) -> Iterator[bytes]:

@@ -9,7 +9,7 @@ from ..errors import UserError
 from ..graph.text import print_module
 from ..loops.program_ir import FunctionPlan
 from ..quantize.states import State
-from . import assemble, check_model, files, host_programs, model_program, processor, tensor_files
+from . import assemble, chosen, files, host_programs, model_program, processor, tensor_files
 from .assemble import Planned
 from .cache import Cache
 from .capture_run import Captured
@@ -29,7 +29,7 @@ class Caller:
 
     @property
     def plan(self) -> FunctionPlan:
-        return check_model.chosen(self.made, self.options.shown, self.function)[0]
+        return chosen.functions(self.made, self.options.shown, self.function)[0]
 
     def call(self, inputs: Path, out: Path, sizes: dict[str, int], threads: int) -> None:
         raise NotImplementedError
@@ -70,7 +70,7 @@ class InterpretedCaller(Caller):
         super().__init__(options, folder, function)
         self.made = assemble.plan(options, progress, captured)
         self.graph = folder / "graph.tcg"
-        module = check_model.placed(self.made.compiled.reference, self.made)
+        module = assemble.placed(self.made.compiled.reference, self.made)
         self.graph.write_bytes(files.encoded(print_module(module)))
         self.program = host_programs.interpreter(self.made.host, cache, options.jobs)
 

@@ -14,7 +14,7 @@ from ..errors import OptionError, UsageError, UserError
 from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, check_model, costs, files, model_program, processor, run_model
+from . import assemble, chosen, costs, files, model_program, processor, random_inputs, run_model
 from .assemble import Made
 from .cache import Cache
 from .costs import Ceilings, Cost
@@ -119,12 +119,12 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
     threads = team(request, target)
     with Progress() as progress, cache.scratch() as scratch:
         made = assemble.run(processor.best_only(options, target), progress)
-        check_model.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
+        chosen.known_dims(made.compiled.plan.functions, (request.run.dims,), options.shown)
         folder = Path(scratch)
         symbols = assemble.entry_symbols(made.compiled.plan)
         if request.record:
             events, isa = read_record(Path(request.record), request.record), made.target.isas[-1]
-            for function in check_model.chosen(made, options.shown, request.run.function):
+            for function in chosen.functions(made, options.shown, request.run.function):
                 sizes = _sizes_of_record(function, request, options.shown)
                 if any(e.function == symbols[function.name] for e in events):
                     yield Recorded(made, function, sizes, isa, events, symbols[function.name], 0)
@@ -162,9 +162,9 @@ def _sizes(made: Made, function: FunctionPlan, request: Request, options: Option
             path.unlink(missing_ok=True)
             path.symlink_to(source.resolve())
         return sizes
-    sizes = check_model.sizes_for(function, (request.run.dims,) if request.run.dims else (), made.captured)[0]
+    sizes = chosen.sizes_for(function, (request.run.dims,) if request.run.dims else (), made.captured)[0]
     model_program.run([str(data), "random", str(request.seed), str(path),
-                       *check_model.specs(made.compiled, function, sizes)])
+                       *random_inputs.specs(made.compiled, function, sizes)])
     return sizes
 
 

@@ -22,7 +22,7 @@ from ..quantize import layers, observe, source, states, weights
 from ..quantize.layers import Found, Layer
 from ..quantize.observe import Range
 from ..records import dataclass
-from . import assemble, check_model, files, host_programs, model_program, recording, tensor_files
+from . import assemble, chosen, files, host_programs, model_program, recording, tensor_files
 from .cache import Cache
 from .callers import CompiledCaller, InterpretedCaller
 from .capture_run import Captured
@@ -133,7 +133,7 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
     captured = recording.record(options, progress)
     made = assemble.plan(options, progress, captured)
     symbols = assemble.entry_symbols(made.compiled.plan)
-    plans = check_model.chosen(made, options.shown, function)      # type: ignore[arg-type]
+    plans = chosen.functions(made, options.shown, function)      # type: ignore[arg-type]
     if len(plans) != 1:
         raise OptionError(f"the model has {len(plans)} functions", options.shown,
                           f"choose one with --function: {', '.join(symbols.values())}")
@@ -149,7 +149,7 @@ def recorded(options: Options, function: str, progress: Progress) -> Recorded:
 
 def _found(request: Request, float_model: Recorded) -> Found:
     options = float_model.options
-    check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
+    chosen.known_dims((float_model.plan,), (request.dims,), options.shown)
     every = layers.find(float_model.function)
     names = [layer.name for layer in layers.reported(every)]
     for pattern in request.kept_float:
@@ -256,7 +256,7 @@ def _integers(float_model: Recorded, stored: weights.Constants, cache: Cache, fo
     if not stored.results:
         return {}
     made = float_model.made
-    placed = check_model.placed(stored.module(float_model.module), made)
+    placed = assemble.placed(stored.module(float_model.module), made)
     graph, out = folder / "integers.tcg", folder / "integers.safetensors"
     graph.write_bytes(files.encoded(print_module(placed)))
     program = host_programs.interpreter(made.host, cache, float_model.options.jobs)
@@ -280,7 +280,7 @@ def compare(float_model: Recorded, quantized: Options, request: Request, cache: 
             progress: Progress) -> Errors:
     """How far layers and outputs of a quantized model are from those of the float model over the samples."""
     options = float_model.options
-    check_model.known_dims((float_model.plan,), (request.dims,), options.shown)
+    chosen.known_dims((float_model.plan,), (request.dims,), options.shown)
     found = layers.without(float_model.function, layers.find(float_model.function), request.kept_float)
     with_layers = replace(quantized, preprocessor=(f"-D{LAYERS}",), dims=(), fixed=())
     integers = recorded(with_layers, request.function, progress)

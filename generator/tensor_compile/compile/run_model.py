@@ -10,7 +10,7 @@ from ..errors import OptionError, UserError
 from ..loops.program_ir import FunctionPlan
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
-from . import assemble, check_model, files, given, model_program, numpy_files, processor, tensor_files
+from . import assemble, chosen, files, given, model_program, numpy_files, processor, random_inputs, tensor_files
 from .assemble import Made
 from .given import Given
 from .options import Options
@@ -90,7 +90,7 @@ def _require_outputs(function: FunctionPlan, states: Sequence[Buffer], request: 
 
 def function_of(made: Made, shown: str, request: Request) -> FunctionPlan:
     """The one that was named; else the only one, or the only one whose inputs the files have."""
-    found = check_model.chosen(made, shown, request.function)
+    found = chosen.functions(made, shown, request.function)
     if len(found) > 1 and (request.inputs or request.arrays):
         inputs = request.given(shown)
         found = [f for f in found if inputs.has(f.inputs)] or found
@@ -119,7 +119,7 @@ def inputs_of(function: FunctionPlan, request: Request, made: Made, folder: Path
     made_up = [] if request.seed is None else left
     sizes = given.sizes(function, inputs, request.dims, captured, made_up)
     seed = request.seed or 0
-    return check_model.inputs_file(made.compiled, function, sizes, inputs, made_up, seed, data, path), sizes
+    return random_inputs.inputs_file(made.compiled, function, sizes, inputs, made_up, seed, data, path), sizes
 
 
 def states(made: Made, request: Request, folder: Path) -> tuple[str, str]:

@@ -23,7 +23,7 @@ from ..loops.program_ir import FunctionPlan, ModelPlan, Program, regions, Tiles,
 from ..loops.variant_form import VariantForm, parse
 from ..records import dataclass
 from ..target import Target
-from . import assemble, check_model, lock as locks, model_program, processor, profile_model, run_model, tensor_files
+from . import assemble, lock as locks, model_program, processor, profile_model, random_inputs, run_model, tensor_files
 from .assemble import Made
 from .duel import Duel, fought
 from .lock import Entry, Tuning
@@ -241,7 +241,7 @@ class Built:
         if not inputs.exists():
             if function.inputs:
                 model_program.run([str(self.data), "random", "1", str(inputs),
-                                   *check_model.specs(self.made.compiled, function, sizes)])
+                                   *random_inputs.specs(self.made.compiled, function, sizes)])
             else:
                 tensor_files.write_zeros(inputs, {})
         states = run_model.states(self.made, run_model.Request("", "", {}, ""), self.folder)
