@@ -110,6 +110,39 @@ with tempfile.TemporaryDirectory() as place:
     equal(memory.available(root), 1000 << 10, "memory: a control group without a limit")
     write("sys/fs/cgroup/work/one/memory.max", "800000\n")
     equal((memory.available(root), memory.fitting(100000, root)), (500000, 2), "memory: one with a limit")
+    write("sys/fs/cgroup/work/one/memory.stat", "anon 300000\nfile 700000\nshmem 100000\n")
+    equal(memory.available(root), 400000, "memory: what lies in tmpfs does not give way")
+    write("sys/fs/cgroup/work/memory.max", "1000000\n")
+    write("sys/fs/cgroup/work/memory.stat", "anon 900000\nfile 90000\n")
+    equal(memory.available(root), 100000, "memory: less of a group around it")
+    write("sys/fs/cgroup/work/memory.stat", "anon 1100000\n")
+    equal((memory.available(root), memory.fitting(1, root)), (0, 1), "memory: one that holds more than its limit")
+    write("proc/self/cgroup", "0::/../other\n")
+    write("sys/fs/cgroup/memory.max", "700000\n")
+    write("sys/fs/cgroup/memory.stat", "anon 100000\n")
+    equal(memory.available(root), 600000, "memory: of a group outside of what is mounted, the root")
+
+with tempfile.TemporaryDirectory() as place:
+    root = Path(place)      # control groups of version 1
+    none = "9223372036854771712\n"
+    write("proc/meminfo", "MemAvailable:    1000 kB\n")
+    write("proc/self/cgroup", "12:cpu,cpuacct:/else\n4:memory:/work/one\n1:name=systemd:/work\n0::/\n")
+    for name in ("", "work/", "work/one/"):
+        write(f"sys/fs/cgroup/memory/{name}memory.limit_in_bytes", none)
+        write(f"sys/fs/cgroup/memory/{name}memory.usage_in_bytes", "900000\n")
+        write(f"sys/fs/cgroup/memory/{name}memory.stat", "cache 1\nrss 2\ntotal_cache 700000\ntotal_rss 300000\n")
+    write("sys/fs/cgroup/cpu,cpuacct/else/memory.limit_in_bytes", "1\n")
+    equal(memory.available(root), 1000 << 10, "memory, version 1: groups without a limit")
+    write("sys/fs/cgroup/memory/work/one/memory.limit_in_bytes", "800000\n")
+    equal((memory.available(root), memory.fitting(100000, root)), (500000, 2), "memory, version 1: one with a limit")
+    write("sys/fs/cgroup/memory/work/one/memory.stat", "total_rss 300000\ntotal_cache 700000\ntotal_shmem 100000\n")
+    equal(memory.available(root), 400000, "memory, version 1: what lies in tmpfs does not give way")
+    write("sys/fs/cgroup/memory/work/memory.limit_in_bytes", "350000\n")
+    equal(memory.available(root), 50000, "memory, version 1: less of a group around it")
+    write("proc/self/cgroup", "4:memory:/docker/0123456789\n0::/\n")
+    equal(memory.available(root), 1000 << 10, "memory, version 1: a container, whose group is mounted as the root")
+    write("sys/fs/cgroup/memory/memory.limit_in_bytes", "600000\n")
+    equal(memory.available(root), 300000, "memory, version 1: with a limit")
 ok(memory.available() is None or memory.fitting(1) > 1, "memory: of this machine")
 
 os.environ["MAKEFLAGS"] = " -j3 --jobserver-auth=98,99"
