@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -13,11 +14,11 @@ from pathlib import Path
 
 import make_model
 import tap
-from tensor_compile.compile.tune_variants import WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER, WORK_PER_THREAD
 from tensor_compile.emit.interface import MAX_RANK
 from tensor_compile.emit.steps import PIECE_WORK
 from tensor_compile.emit.weights import ABI
-from tensor_compile.emit.work import program_barriers
+from tensor_compile.emit.work import WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER, WORK_PER_THREAD, program_barriers, \
+    team_worth
 from tensor_compile.loops.contraction_schedule import LARGE_TEAM
 from tensor_compile.loops.program_ir import Loop
 from tensor_compile.symbolic import Sym
@@ -69,9 +70,8 @@ def headers_alone(work: Path) -> None:
 
 def constants(work: Path) -> None:
     """What generator and headers both have is the same number."""
-    for name, value in (("TC_ABI", ABI), ("TC_MAX_RANK", MAX_RANK), ("TC_WORK_PER_THREAD", WORK_PER_THREAD),
-                        ("TC_WORK_PER_AWAKE_THREAD", WORK_PER_AWAKE_THREAD), ("TC_WORK_PER_BARRIER", WORK_PER_BARRIER),
-                        ("TC_PIECE_WORK", PIECE_WORK), ("TC_LARGE_TEAM", LARGE_TEAM)):
+    for name, value in (("TC_ABI", ABI), ("TC_MAX_RANK", MAX_RANK), ("TC_PIECE_WORK", PIECE_WORK),
+                        ("TC_LARGE_TEAM", LARGE_TEAM)):
         (work / "constant.c").write_text('#include "tensor_compile/driver.h"\n#include "tensor_compile/fetching.h"\n'
                                          f'_Static_assert({name} == {value}, "");\n', encoding="utf-8")
         passes(["gcc", "-std=c11", f"-I{INCLUDE}", "-fsyntax-only", "constant.c"], work, f"{name} is {value}")
@@ -89,6 +89,28 @@ def barriers() -> None:
         loop = Loop("loop", Sym("i", 0, iterations - 1), inner, iteration_barrier=True)
         equal(program_barriers(replace(program, steps=[*program.steps, loop])), 2 + want,
               f"{iterations} iterations, each behind a barrier, with one in it")
+
+
+def teams(work: Path) -> None:
+    """How many threads a call is worth, as `tune` takes it, is what the core gives: at sizes where a thread
+    more is, beside them, and at others."""
+    draw = random.Random(1)
+    each = [(barriers, size) for barriers in (0, 1, 2, 5, 12, 13, 40, 1000)
+            for size in (WORK_PER_THREAD, WORK_PER_AWAKE_THREAD + barriers * WORK_PER_BARRIER)]
+    calls = [(threads * size + more, barriers, most) for barriers, size in each for most in (1, 2, 3, 6, 64, 256)
+             for threads in (1, 2, 3, 5, 6, 7, 64, 65, 256) for more in (-1, 0, 1)]
+    calls += [(size, barriers, most) for barriers in (0, 9) for most in (1, 16, 1000) for size in (0, 1, (1 << 63) - 1)]
+    calls += [(draw.randrange(1 << draw.randrange(1, 40)), draw.randrange(1 << draw.randrange(8)),
+               draw.randrange(1, 300)) for _ in range(5000)]
+    others = [source for source in CORE if source.name != "run.c"]
+    if not passes(["gcc", "-std=c11", f"-I{INCLUDE}", TESTS / "team_sizes.c", *others, "-o", "team_sizes"], work,
+                  "a program that asks the core for teams"):
+        return
+    text = "".join(f"{size} {barriers} {most}\n" for size, barriers, most in calls)
+    said = subprocess.run([work / "team_sizes"], input=text, capture_output=True, text=True, check=True).stdout.split()
+    wrong = [(call, got) for call, got in zip(calls, map(int, said), strict=True) if team_worth(*call) != got]
+    tap.equal(wrong[:5], [], f"of {len(calls)} calls the core gives each the threads that it is worth")
+    tap.ok(len({team_worth(*call) for call in calls}) > 100, "which are many numbers")
 
 
 def freestanding(work: Path) -> None:
@@ -198,6 +220,7 @@ def main() -> None:
         own_scratch(work)
         headers_alone(work)
         constants(work)
+        teams(work)
         barriers()
         freestanding(work)
         run(["gcc", *SMALL, f"-I{INCLUDE}", "-c", *CORE, "fake.c"], work)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Callable, Collection, Iterator, Mapping
 
 from ..emit.contraction.key import variant_key
-from ..emit.work import program_barriers, program_work
+from ..emit.work import program_barriers, program_work, team_worth
 from ..errors import UserError
 from ..graph.ir import Function
 from ..loops.loop_ir import ExternKernel
@@ -38,8 +38,6 @@ FEW_SWITCHES = 50  # involuntary ones a second that threads ran, beside no other
 FINALISTS = 2      # forms that may beat the one that was used
 WORTH = 0.97       # of the time of the form that was used, below which another one takes its place
 WORTH_MEASURED = 0.94   # the same where an earlier run chose it
-WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD, and so on, of driver.h
-WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER = 1 << 16, 1 << 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +159,7 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
 def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
     most = min(len(os.sched_getaffinity(0)), target.threads)
     work = program_work(variant.program)
-    known = work.value if work.is_const else 0
-    awake = WORK_PER_AWAKE_THREAD + program_barriers(variant.program) * WORK_PER_BARRIER
-    usual = min(most, max(1, known // WORK_PER_THREAD, known // awake))    # where calls follow: all are awake
+    usual = team_worth(work.value if work.is_const else 0, program_barriers(variant.program), most)
     teams = sorted({1, usual, most, *(1 << i for i in range(1, most.bit_length()) if 1 << i < most)})
     both = (True, False) if False in programs and _has_tiles(variant.program) else (True,)
     us: dict[VariantForm, float] = {}

@@ -20,6 +20,8 @@ from .memory import closes_checks
 
 SORTING = 20   # operations a point that is sorted
 MOST_ITERATIONS = 4   # a barrier costs about a quarter of what starting the team does
+WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD, and so on, of driver.h
+WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER = 1 << 16, 1 << 14
 
 
 def program_work(program: Program) -> Expr:
@@ -46,6 +48,12 @@ def program_barriers(program: Program) -> int:
     """Barriers of one call, loops counted as in program_work. None stands before all steps."""
     before = [item for item in program.steps[:1] if not isinstance(item, Loop) and item.barrier]
     return _barriers(program.steps) - len(before)
+
+
+def team_worth(work: int, barriers: int, most: int) -> int:
+    """How many of `most` threads the core gives a call of that work where calls follow, so that all are awake:
+    team_size of runtime/core/run.c."""
+    return min(most, max(1, work // WORK_PER_THREAD, work // (WORK_PER_AWAKE_THREAD + barriers * WORK_PER_BARRIER)))
 
 
 def _barriers(items: list[Element]) -> int:
