@@ -252,23 +252,25 @@ static tc_status choose_variant(tc_context *context, const tc_function *f, const
     return TC_STATUS_OK;
 }
 
-/* The threads that a call is worth: of those that are awake more than of those that may have to be woken up. */
+/* The threads that a call is worth: of those that are awake more than of those that may have to be woken up. Whatever a
+ * team of the user's says of its threads, these are no more than that. */
 static tc_index team_size(const tc_context *context, const tc_function *f, const tc_variant *variant,
                           const tc_index *dims)
 {
     const tc_team *const team = &context->team;
     const tc_index asked = TC_TEAMS && team->run ? team->threads : 1;
-    const tc_index most = asked < f->max_threads ? asked : f->max_threads;
+    tc_index most = asked < f->max_threads ? asked : f->max_threads;
     if (most < 2)
         return 1;
     uint64_t threads = (uint64_t)variant->threads;
     if (threads == 0) {
         const uint64_t work = variant->work(dims);
         threads = work / TC_WORK_PER_THREAD;
-        uint64_t awake = work / (TC_WORK_PER_AWAKE_THREAD + variant->barriers * TC_WORK_PER_BARRIER);
-        if (team->awake && threads < (uint64_t)most && awake > 1) {
-            awake = (uint64_t)team->awake(team->user, awake < (uint64_t)most ? (tc_index)awake : most, work);
-            threads = awake > threads ? awake : threads;
+        const uint64_t worth = work / (TC_WORK_PER_AWAKE_THREAD + variant->barriers * TC_WORK_PER_BARRIER);
+        if (team->awake && threads < (uint64_t)most && worth > 1 && worth > threads) {
+            most = worth < (uint64_t)most ? (tc_index)worth : most;
+            const tc_index awake = team->awake(team->user, most, work);
+            threads = awake > (tc_index)threads ? (uint64_t)awake : threads;
         }
     }
     return threads < 2 ? 1 : threads < (uint64_t)most ? (tc_index)threads : most;

@@ -8,6 +8,7 @@
 #include "fixture.h"
 
 #include <sched.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <tensor_compile/driver.h>
 #include <tensor_compile/hosted.h>
@@ -32,7 +33,7 @@ static tc_index answer(void *user, tc_index threads, uint64_t operations)
     (void)operations;
     answers *a = user;
     a->asked = threads;
-    return a->awake < threads ? a->awake : threads;
+    return a->awake;
 }
 
 static void run_alone(void *user, tc_index threads, tc_team_job *job, void *argument)
@@ -41,7 +42,9 @@ static void run_alone(void *user, tc_index threads, tc_team_job *job, void *argu
     job(argument, 0, 1);
 }
 
-static answers call_with(fixture *f, uint64_t operations, const answers *a, int knows, tc_index chosen, unsigned barriers)
+/* A call by a team that yields so; whether its results are right. chosen, barriers: those of the variant. */
+static int call_by(fixture *f, tc_team team, void (*yield)(void *), uint64_t operations, tc_index chosen,
+                   unsigned barriers)
 {
     tc_function function = fake_run_function;
     tc_variant variants[8];
@@ -53,13 +56,19 @@ static answers call_with(fixture *f, uint64_t operations, const answers *a, int 
     }
     function.variants = variants;
     function.max_threads = 6;
-    answers found = *a;
     setup(f, 61, 60);
-    f->context.team = (tc_team){run_alone, &found, 8, knows ? answer : NULL};
+    f->context.team = team;
+    f->context.yield = yield;
     work = operations;
     const tc_index dims[] = {61, 60};
     void *const buffers[] = {f->x, f->index, f->y};
-    if (tc_run(&f->context, &function, dims, buffers, f->state, NULL, NULL) != TC_STATUS_OK || !right(f))
+    return tc_run(&f->context, &function, dims, buffers, f->state, NULL, NULL) == TC_STATUS_OK && right(f);
+}
+
+static answers call_with(fixture *f, uint64_t operations, const answers *a, int knows, tc_index chosen, unsigned barriers)
+{
+    answers found = *a;
+    if (!call_by(f, (tc_team){run_alone, &found, 8, knows ? answer : NULL}, NULL, operations, chosen, barriers))
         found.got = -1;
     return found;
 }
@@ -79,6 +88,12 @@ static void test_awake(fixture *f)
         {"a short call has what is awake", 3 * each, 1, 0, 2, 3, 2},
         {"no more than it is worth", 3 * each, 1, 0, 8, 3, 3},
         {"nobody is awake", 3 * each, 1, 0, 1, 3, 0},
+        {"nobody, not even the calling thread", 3 * each, 1, 0, 0, 3, 0},
+        {"fewer than nobody", 3 * each, 1, 0, -1, 3, 0},
+        {"as few as a number can say", 3 * each, 1, 0, PTRDIFF_MIN, 3, 0},
+        {"as many as a number can say", 3 * each, 1, 0, PTRDIFF_MAX, 3, 3},
+        {"of a longer call, too", 3 * full, 1, 0, PTRDIFF_MAX, 6, 6},
+        {"fewer than nobody of a longer call", 3 * full, 1, 0, -1, 6, 3},
         {"a team that cannot tell", 3 * each, 0, 0, 8, 0, 0},
         {"a longer call has those that it is worth to wake up", 3 * full, 1, 0, 1, 6, 3},
         {"and more that are awake", 3 * full, 1, 0, 5, 6, 5},
@@ -93,6 +108,47 @@ static void test_awake(fixture *f)
         if (!tc_ok(found.got == cases[i].got && found.asked == cases[i].asked, "team: %s", cases[i].what))
             tc_note("asked for %d, got %d", (int)found.asked, (int)found.got);
     }
+    const answers many = call_with(f, 3 * full, &(answers){8, 0, 0}, 1, 0, 13);
+    tc_ok(many.got == 3 && many.asked == 0, "team: of many barriers, which is worth no more threads that are awake");
+}
+
+/* A team of a pool's threads that says what it likes of them. */
+typedef struct liar {
+    tc_team pool;
+    tc_index says, largest; /* largest: the most threads that a call asked for */
+} liar;
+
+static void run_of_pool(void *user, tc_index threads, tc_team_job *job, void *argument)
+{
+    liar *l = user;
+    l->largest = threads > l->largest ? threads : l->largest;
+    l->pool.run(l->pool.user, threads, job, argument);
+}
+
+static tc_index says(void *user, tc_index threads, uint64_t operations)
+{
+    (void)threads, (void)operations;
+    return ((liar *)user)->says;
+}
+
+/* What a team says of its threads changes no result, and gives no call more threads than it is worth. */
+static void test_liars(fixture *f)
+{
+    enum { THREADS = 3, WORTH = 2, CALLS = 20 };
+    static const tc_index said[] = {PTRDIFF_MIN, -1, 0, 1, 2, 3, 4, 99, PTRDIFF_MAX};
+    tc_pool *pool = tc_pool_create(THREADS);
+    tc_context context = {0};
+    tc_context_use_pool(&context, pool);
+    for (size_t i = 0; i < sizeof said / sizeof *said; ++i) {
+        liar l = {context.team, said[i], 1};
+        int wrong = 0;
+        for (int call = 0; call < CALLS; ++call)
+            wrong += !call_by(f, (tc_team){run_of_pool, &l, THREADS, says}, context.yield,
+                              WORTH * TC_WORK_PER_AWAKE_THREAD, 0, 0);
+        tc_ok(wrong == 0 && l.largest == (said[i] < 1 ? 1 : said[i] < WORTH ? said[i] : WORTH),
+              "a team that says %td of its threads are awake", said[i]);
+    }
+    tc_pool_destroy(pool);
 }
 
 static void long_job(void *argument, tc_index thread, tc_index threads)
@@ -139,6 +195,7 @@ int main(void)
 {
     fixture *f = aligned_alloc(64, (sizeof *f + 63) / 64 * 64);
     test_awake(f);
+    test_liars(f);
     test_pool_awake();
     free(f);
     return tc_done();

@@ -120,7 +120,9 @@ typedef struct tc_team {
     tc_index threads; /* the largest team to ask for; below 1 counts as 1 */
     /* How many of `threads` threads, the calling one among them, would begin at once if they were started now: those that
      * are awake; 1 at least. Any thread may ask. Calls of some microseconds are shared by these. work: estimated operations
-     * of the call. NULL: such calls run on one thread. */
+     * of the call. NULL: such calls run on one thread. It decides how long short calls take, never their results: threads
+     * that are counted and asleep are waited for, those that are not counted do nothing. A number outside 1..threads counts
+     * as the nearer of both. */
     tc_index (*awake)(void *user, tc_index threads, uint64_t work);
 } tc_team;
 
