@@ -5,16 +5,22 @@ A size is a symbolic.Expr. Dims are declared once a model, by tc_dynamic, and ar
 """
 from __future__ import annotations
 
+import operator
 import re
-from typing import Iterable, Mapping, Sequence
+from typing import Callable, Iterable, Mapping, Sequence
 
 from ..errors import UserError, closest
 from ..records import dataclass
-from ..symbolic import Atom, Expr, Extremum, IntLike, Sym, equal, floordiv, product, sym, wrap
+from ..symbolic import Atom, Expr, Extremum, IntLike, Sym, equal, floordiv, maximum, minimum, product, sym, wrap
 
 DEFAULT_HIGH = 4096  # the upper end of a dim of which the model says nothing
 
 Shape = tuple[Expr, ...]
+
+# What two sizes give, by the language's names of the operations; and which of these a reduction repeats.
+ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
+    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "maximum": maximum, "minimum": minimum}
+REPEATED = {"sum": "add", "prod": "mul", "amax": "maximum", "amin": "minimum"}
 
 # A dim within the text of a statement: MARK name MARK.
 MARK = "\x04"

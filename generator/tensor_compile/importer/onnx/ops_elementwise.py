@@ -6,7 +6,8 @@ import math
 import operator
 from typing import Callable, Sequence
 
-from ...symbolic import Expr, equal, maximum, minimum, never_equal, wrap
+from ...symbolic import Expr, equal, never_equal, wrap
+from ..dims import ARITHMETIC
 from ..values import FLOATS, INTEGERS, UNSIGNED, Element, Value, round_to
 from .registry import Node, add, op
 
@@ -220,10 +221,6 @@ def _divide(a: Expr, b: Expr) -> Expr | None:
     return a // b if b.is_const and b.value > 0 and lo is not None and lo >= 0 else None
 
 
-FOLDED: dict[str, Callable[[Expr, Expr], Expr | None]] = {
-    "add": operator.add, "sub": operator.sub, "mul": operator.mul, "div": _divide}
-
-
 def folded(n: Node, a: Value, b: Value, function: str) -> list[Element] | None:
     """The elements of an operation of sizes; None where they are not known, or the dtype has no sizes."""
     if a.dtype not in INTEGERS or a.folded is None or b.folded is None:
@@ -234,12 +231,11 @@ def folded(n: Node, a: Value, b: Value, function: str) -> list[Element] | None:
     out: list[Element] = []
     for x, y in pairs:
         x, y = wrap(x), wrap(y)  # type: ignore[arg-type]
-        if function in FOLDED:
-            value = FOLDED[function](x, y)
-        elif function == "maximum":
-            value = maximum(x, y)
-        elif function == "minimum":
-            value = minimum(x, y)
+        value: Expr | None
+        if function in ARITHMETIC:
+            value = ARITHMETIC[function](x, y)
+        elif function == "div":
+            value = _divide(x, y)
         elif function == "remainder" and y.is_const and y.value > 0:
             value = x % y
         else:

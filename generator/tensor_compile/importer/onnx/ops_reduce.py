@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import functools
 import math
-import operator
 from typing import Callable
 
-from ...symbolic import Expr, IntLike, equal, maximum, minimum, product, wrap
-from ..dims import constants
+from ...symbolic import IntLike, equal, product, wrap
+from ..dims import ARITHMETIC, REPEATED, constants
 from ..program import Statement
 from ..values import FLOATS, INTEGERS, MOST_FOLDED, Element, Value
 from .registry import Node, add, op
@@ -89,17 +88,12 @@ def _reduce(before: str, function: str, after: str) -> Callable[[Node], None]:
     return apply
 
 
-# What may follow from sizes, step by step.
-_OF_SIZES: dict[str, Callable[[Expr, Expr], Expr]] = {
-    "sum": operator.add, "prod": operator.mul, "amax": maximum, "amin": minimum}
-
-
 def _known(x: Value, function: str, after: str, axes: list[int]) -> Element | None:
     """What sizes give, a product or the largest of them; of floats, extremes of few."""
     if len(axes) != x.rank or after != "{}":
         return None
-    if x.dtype in INTEGERS and x.folded and function in _OF_SIZES:
-        return functools.reduce(_OF_SIZES[function], [wrap(e) for e in x.folded])  # type: ignore[arg-type]
+    if x.dtype in INTEGERS and x.folded and function in REPEATED:
+        return functools.reduce(ARITHMETIC[REPEATED[function]], [wrap(e) for e in x.folded])  # type: ignore[arg-type]
     if x.dtype in FLOATS and function in ("amax", "amin"):
         count = constants(x.shape)
         if count is not None and math.prod(count) <= MOST_FOLDED and x.known \

@@ -5,10 +5,12 @@ are rounded, and else C that computes them."""
 from __future__ import annotations
 
 import ast
+import functools
 from fractions import Fraction
 from typing import Callable, Sequence
 
-from ...symbolic import Expr, floordiv, maximum, minimum, wrap
+from ...symbolic import Expr, floordiv, wrap
+from ..dims import ARITHMETIC
 from ..problems import Malformed, Unsupported
 
 MOST = 10_000   # characters of an expression
@@ -85,13 +87,12 @@ def _binary(operator: ast.operator, a: Expr, b: Expr, text: str) -> Expr:
     raise Unsupported(f"a size of the form {text[:80]}")
 
 
+_REPEATED = {"Add": "add", "Mul": "mul", "Max": "maximum", "Min": "minimum"}
+
+
 def _call(name: str, parts: Sequence[Expr], text: str) -> Expr:
-    if name in ("Add", "Mul", "Max", "Min") and parts:
-        found = parts[0]
-        for part in parts[1:]:
-            found = (found + part if name == "Add" else found * part if name == "Mul" else
-                     maximum(found, part) if name == "Max" else minimum(found, part))
-        return found
+    if name in _REPEATED and parts:
+        return functools.reduce(ARITHMETIC[_REPEATED[name]], parts)
     if len(parts) == 2:
         a, b = parts
         if name in ("FloorDiv", "CleanDiv", "IntTrueDiv"):

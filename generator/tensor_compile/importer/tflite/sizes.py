@@ -7,8 +7,8 @@ import functools
 import math
 from typing import Callable, Sequence
 
-from ...symbolic import Expr, equal, floordiv, maximum, minimum, wrap
-from ..dims import constants
+from ...symbolic import Expr, equal, floordiv, wrap
+from ..dims import ARITHMETIC, REPEATED, constants
 from ..values import Value
 from .registry import Node
 
@@ -54,12 +54,7 @@ def _vector(x: Value, elements: Sequence[Expr], *sizes: int) -> Value:
     return Value(x.dtype, tuple(wrap(s) for s in sizes), tuple(elements))
 
 
-_ARITHMETIC: dict[str, Callable[[Expr, Expr], Expr]] = {
-    "ADD": lambda a, b: a + b, "SUB": lambda a, b: a - b, "MUL": lambda a, b: a * b,
-    "MAXIMUM": maximum, "MINIMUM": minimum}
-
-
-@_folding(*_ARITHMETIC, "FLOOR_DIV", "DIV", "FLOOR_MOD")
+@_folding(*map(str.upper, ARITHMETIC), "FLOOR_DIV", "DIV", "FLOOR_MOD")
 def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
     a, b = operands
     if n.name in ("ADD", "SUB", "MUL", "DIV") and n.activation:
@@ -71,8 +66,8 @@ def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
     several = a if a.rank else b
     count = len(_elements(several))
     pairs = list(zip(*(_elements(v) * (1 if v.rank else count) for v in (a, b)), strict=True))
-    if n.name in _ARITHMETIC:
-        found = [_ARITHMETIC[n.name](*pair) for pair in pairs]
+    if n.name.lower() in ARITHMETIC:
+        found = [ARITHMETIC[n.name.lower()](*pair) for pair in pairs]
     else:
         # A quotient that is rounded towards zero, as that of DIV, is the one that is rounded down where both are sizes.
         if any(not d.is_const or d.value < 1 or c.is_const and c.value < 0 for c, d in pairs):
@@ -81,7 +76,7 @@ def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
     return Value(a.dtype, several.shape, tuple(found))
 
 
-_REDUCTIONS = {"REDUCE_PROD": "MUL", "SUM": "ADD", "REDUCE_MAX": "MAXIMUM", "REDUCE_MIN": "MINIMUM"}
+_REDUCTIONS = {"REDUCE_PROD": "prod", "SUM": "sum", "REDUCE_MAX": "amax", "REDUCE_MIN": "amin"}
 
 
 @_folding(*_REDUCTIONS)
@@ -89,7 +84,7 @@ def reduction(n: Node, operands: Sequence[Value]) -> Value | None:
     x, keep = operands[0], n.option("keep_dims")
     if x.rank != 1 or not (found := _elements(x)):
         return None
-    return _vector(x, [functools.reduce(_ARITHMETIC[_REDUCTIONS[n.name]], found)], *[1] * keep)
+    return _vector(x, [functools.reduce(ARITHMETIC[REPEATED[_REDUCTIONS[n.name]]], found)], *[1] * keep)
 
 
 @_folding("PACK")
