@@ -354,6 +354,11 @@ def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return with_room(with_byte_products(form, target.threads, scratch, state.packed.facts), target, scratch)
 
 
+def _planned(form: Fused, unit: Unit, state: State, asked: Asked) -> Program:
+    """Devices have steps beside others, and where memory is little its order is that of the least."""
+    return plan(form, state.target, not (asked.small or unit.separate or state.target.apart))
+
+
 PASSES: tuple[Pass, ...] = (
     *map(of_graph, graph_passes.BEFORE),
     *map(of_graph, graph_passes.RELAXED),
@@ -378,7 +383,7 @@ PASSES: tuple[Pass, ...] = (
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
     _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products
     _each("bytes", _bytes),                          # before plan, for the same reason
-    _each("plan", lambda form, unit, state, asked: plan(form, state.target)),
+    _each("plan", _planned),
 )
 
 # As --dump-after names them; capture is the module as read.

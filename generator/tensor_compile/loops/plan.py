@@ -28,15 +28,17 @@ from .loop_ir import CheckKernel, ContractionKernel, Kernel, LoopNestKernel, Sto
 from .program_ir import Arena, Aside, Branch, Element, leaves, Loop, mapped, Program, Region, regions, Step, Tiles
 from .scalar_ir import Buffer, Load, Reduction, Scalar
 from .scalars import loads, walk
+from .stages import Stage, Staged, staged
 
 
-def plan(scheduled: Fused, target: Target) -> Program:
-    """The program of one variant."""
-    steps = mapped(scheduled.kernels, Step)
+def plan(scheduled: Fused, target: Target, sorts: bool = False) -> Program:
+    """The program of one variant. sorts: its steps may be sorted by stages."""
+    found = Staged(mapped(scheduled.kernels, Step))
+    if sorts:
+        found = staged(found.steps, scheduled.buffers, target, lambda one: _placed(scheduled, one, (), target).size)
+    steps = found.steps
     beside = asides(steps, target)
-    lives = Lives(steps, beside)
-    memory = Arena()
-    arena.place(blocks(scheduled, lives, target), memory)
+    memory = _placed(scheduled, found, beside, target)
     _barriers(steps, memory, scheduled.buffers)
     used: dict[str, None] = {}
     for step in leaves(steps):
@@ -51,6 +53,12 @@ def plan(scheduled: Fused, target: Target) -> Program:
         dims |= {s for s in step.kernel.dims if not s.is_iteration}
     return Program(buffers, steps, memory, tuple(sorted(dims, key=lambda s: s.key)), scheduled.fusions,
                    scheduled.refusals, beside, scheduled.apart)
+
+
+def _placed(scheduled: Fused, found: Staged, beside: Iterable[Aside], target: Target) -> Arena:
+    memory = Arena()
+    arena.place(blocks(scheduled, Lives(found.steps, beside, found.stages), target), memory)
+    return memory
 
 
 def bytes_of(b: Buffer) -> Expr:
@@ -69,10 +77,10 @@ class Lives:
 
     What an iteration of a loop leaves to the next one, or the loop to what is around it, is needed in all of the loop;
     two buffers that change places are needed as long as either of them is. What steps beside the others touch is needed
-    in all of their stretch.
+    in all of their stretch, and what a stage touches in all of it.
     """
 
-    def __init__(self, steps: list[Element], beside: Iterable[Aside] = ()):
+    def __init__(self, steps: list[Element], beside: Iterable[Aside] = (), stages: Iterable[Stage] = ()):
         self.first: dict[str, int] = {}
         self.last: dict[str, int] = {}
         self.steps: list[tuple[int, Step]] = []                  # those outside of tiles
@@ -87,6 +95,10 @@ class Lives:
         for aside, names in self._beside:     # their programs have no region: steps are positions
             for name in names:
                 self._cover(name, aside.first, aside.end - 1)
+        position = {id(step): i for i, step in self.steps}
+        for stage in stages:
+            for name in {b.name for step in stage for b in step.kernel.params}:
+                self._cover(name, position[id(stage[0])], position[id(stage[-1])])
 
     def beside(self, name: str, position: int) -> bool:
         """Whether a step beside the one at the position may touch it at that time: then none may overwrite it."""
