@@ -53,8 +53,9 @@ def module_of(body: str, result: str = "", dims: tuple = ("batch 1:64", "seq 1:6
 
 
 def program_of(module, name: str, fused: bool = True, check: bool = True, target: targets.Target = TARGET,
-               form=lambda joined: joined):
-    """(function before layout, program). form: what is done to the kernels that fusion made."""
+               form=lambda joined: joined, stages: bool = True):
+    """(function before layout, program). form: what is done to the kernels that fusion made. stages: branches stand
+    side by side."""
     module = inline(module)
     function = module.functions[name]
     laid_out = replace(module, functions={n: layout.apply(f, TARGET) for n, f in module.functions.items()})
@@ -65,7 +66,7 @@ def program_of(module, name: str, fused: bool = True, check: bool = True, target
         verify_loops.verify(lowered)
         verify_loops.verify(joined)
         verify_loops.verify(tiled)
-    made = plan.plan(schedule.schedule(tiled, TARGET), TARGET)
+    made = plan.plan(schedule.schedule(tiled, TARGET), TARGET, stages)
     if check:
         verify_loops.verify(made)
     return function, made
