@@ -61,22 +61,89 @@ static tc_tensor by_table(tc_graph *g, const tc_quantized_one_args *args, tc_ten
     return looked_up(g, at, args->x.x, tc_prim_cast(g, WHERE(below, low, WHERE(above, high, y)), dtype));
 }
 
+/* -- functions of 16 bits: lines between points -------------------------------------------------------------------- */
+
+/* 32768 tanh(i / 48) for i = 0 ... 255, for linear interpolation: each value but the last is corrected by half of the
+ * error in the middle of its interval. The last one is `end`, and stands twice. */
+static tc_tensor tangent_points(tc_graph *g, tc_site at, int end)
+{
+    enum { LAST = 255 };
+    tc_tensor i = tc_prim_cast(g, integers(g, at, 0, LAST + 2), TC_F64), y[3];
+    for (int half = 0; half < 3; ++half)
+        y[half] = MUL(tc_tanh_at(at, DIV(ADD(i, half / 2.0), 48)), 32768);
+    tc_tensor line = MUL(ADD(y[0], y[2]), 0.5), off = MUL(SUB(y[1], line), 0.5), inner = LT(i, LAST);
+    return tc_prim_cast(g, WHERE(inner, tc_floor_at(at, ADD(ADD(y[0], off), 0.5)), end), TC_I32);
+}
+
+/* x in steps of 1 / 12288, as TensorFlow Lite has it: by a multiplier of 15 bits, its rest dropped. A scale within a
+ * thousandth of log2 is taken as 1 / 4096, of a tangent as 1 / 2048, too. */
+static tc_tensor in_steps(tc_graph *g, tc_site at, const tc_affine *a, bool tangent)
+{
+    const double least = 0.999307093, most = 1.000693387; /* 2^-0.001, 2^0.001 */
+    double factor = (double)a->scale * 12288;
+    int shift = 0;
+    tc_tensor x = tc_prim_cast(g, a->x, TC_I32);
+    for (int whole = 3; whole <= (tangent ? 6 : 3); whole += 3)
+        if (factor > least * whole && factor < most * whole)
+            return MUL(x, whole);
+    for (; factor <= 32767.0 / 2 && shift < 31; ++shift)
+        factor *= 2;
+    if (!(factor >= 1 && factor < 32768)) {
+        tc_fail(g, "from 3.8e-14 to 2.6", "the scale %g is too %s", (double)a->scale, factor < 1 ? "small" : "large");
+        return tc_poison();
+    }
+    x = MUL(x, (int)factor);
+    return shift ? SHIFT_RIGHT(ADD(x, 1 << (shift - 1)), shift) : x;
+}
+
+/* tanh(x), or the logistic function as 1/2 + tanh(x / 2) / 2, with 15 bits behind the point. */
+static tc_tensor by_points(tc_graph *g, const tc_quantized_one_args *args, bool tangent)
+{
+    const tc_site at = args->at;
+    const int bits = tangent ? 8 : 9, places = tangent ? 8 : 10; /* of x between points; of y behind the result's */
+    if (!tc_affine_read(g, ".x", &args->x, true))
+        return tc_poison();
+    if (args->x.zero) {
+        tc_fail(g, NULL, "the zero %d: of 16 bits it is 0", args->x.zero);
+        return tc_poison();
+    }
+    tc_tensor x = in_steps(g, at, &args->x, tangent);
+    if (tc_is_poison(x))
+        return x;
+    tc_tensor points = tangent_points(g, at, tangent ? 32767 : 32766), positive = GE(x, 0);
+    x = tc_abs_at(at, x);
+    tc_tensor i = MINIMUM(MAXIMUM(SHIFT_RIGHT(x, bits), 0), 255), from = tc_prim_gather(g, points, i, 0);
+    tc_tensor slope = SUB(tc_prim_gather(g, points, ADD(i, 1), 0), from), along = BIT_AND(x, (1 << bits) - 1);
+    tc_tensor rise = MUL(slope, along);
+    tc_tensor y = ADD(SHIFT_LEFT(from, bits), rise);
+    tc_tensor above = ADD(y, 1 << (places - 1)), below = SUB((1 << (places - 1)) - 1, y);
+    y = SHIFT_RIGHT(WHERE(positive, above, below), places);
+    return tc_prim_cast(g, tangent ? y : ADD(y, 1 << 14), TC_I16);
+}
+
+/* -- logistic function and hyperbolic tangent ---------------------------------------------------------------------- */
+
+static tc_tensor one_of(tc_graph *g, const tc_quantized_one_args *args, bool tangent)
+{
+    const tc_dtype dtype = args->x.x->type.dtype;
+    if (dtype == TC_I16)
+        return tc_written_as(g, by_points(g, args, tangent), 1.0 / 32768, 0);
+    const int middle = dtype == TC_U8 ? 128 : 0, zero = tangent ? middle : middle - 128;
+    if (tangent)
+        return tc_written_as(g, by_table(g, args, tc_fixed_tanh, 7, zero), 1.0 / 128, zero);
+    return tc_written_as(g, by_table(g, args, tc_fixed_logistic, 8, zero), 1.0 / 256, zero);
+}
+
 tc_tensor tc_quantized_sigmoid_at(const tc_quantized_one_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_sigmoid", "quantized_sigmoid", "x", 1, &args->x.x);
-    if (!g)
-        return tc_poison();
-    const int zero = args->x.x->type.dtype == TC_I8 ? -128 : 0;
-    return tc_op_leave(g, tc_written_as(g, by_table(g, args, tc_fixed_logistic, 8, zero), 1.0 / 256, zero));
+    return g ? tc_op_leave(g, one_of(g, args, false)) : tc_poison();
 }
 
 tc_tensor tc_quantized_tanh_at(const tc_quantized_one_args *args)
 {
     tc_graph *g = tc_op_enter(args->at, "tc_quantized_tanh", "quantized_tanh", "x", 1, &args->x.x);
-    if (!g)
-        return tc_poison();
-    const int zero = args->x.x->type.dtype == TC_I8 ? 0 : 128;
-    return tc_op_leave(g, tc_written_as(g, by_table(g, args, tc_fixed_tanh, 7, zero), 1.0 / 128, zero));
+    return g ? tc_op_leave(g, one_of(g, args, true)) : tc_poison();
 }
 
 /* -- hard swish ---------------------------------------------------------------------------------------------------- */

@@ -101,6 +101,12 @@
       tc_quantized_mean(.x = {I8(2, 0), 1, 0}, .axes = {1}, .axis_count = 1, .scale = 1))                             \
     X(affine_slope, "tc_quantized_leaky_relu: the slope is -1, not positive", AT;                                     \
       tc_quantized_leaky_relu(.x = {I8(3), 1, 0}, .slope = -1, .scale = 1))                                           \
+    X(affine_middle, "tc_quantized_tanh: the zero 1: of 16 bits it is 0", AT;                                         \
+      tc_quantized_tanh(.x = {IN(TC_I16, 3), 1, 1}))                                                                  \
+    X(affine_fine, "tc_quantized_sigmoid: the scale 1e-14 is too small", AT;                                          \
+      tc_quantized_sigmoid(.x = {IN(TC_I16, 3), 1e-14, 0}))                                                           \
+    X(affine_coarse, "tc_quantized_tanh: the scale 3 is too large", AT;                                               \
+      tc_quantized_tanh(.x = {IN(TC_I16, 3), 3, 0}))                                                                  \
     X(affine_far, "tc_quantized_hardswish: the scale 128 is too far from that of the result, 1", AT;                  \
       tc_quantized_hardswish(.x = {I8(3), 128, 0}, .scale = 1))                                                       \
     X(affine_small, "tc_quantized_hardswish: the scale 1e-07 is too small", AT;                                       \

@@ -177,6 +177,12 @@ CASE(tanh)
     READ(b, 0.00390625);
 }
 
+CASE(logistic)
+{
+    WROTE; tc_tensor b = tc_quantized_sigmoid(.x = {IN(TC_I16, 4), 0.5});
+    READ(b, 0.00390625);
+}
+
 CASE(floats)
 {
     WROTE; tc_tensor x = QUANTIZED(0.5, -8);
@@ -300,6 +306,7 @@ int main(void)
     CHECK(leaky, "line %d wrote it with 0.5 and 0");
     CHECK(softmax, "line %d wrote it with 0.00390625 and -128");
     CHECK(sigmoid, "line %d wrote it with 0.00390625 and 0");
+    CHECK(logistic, "line %d wrote it with 3.0517578e-05 and 0");
     CHECK(tanh, "line %d wrote it with 0.0078125 and 0");
     CHECK(floats, "tc_dequantize: x is read with the scale 0.5 and the zero -7, and line %d wrote it with 0.5 and -8");
     CHECK(floats_equal, NULL);

@@ -35,5 +35,7 @@ TC_MODEL(quantized_calls)
     calls(g, words, w, w_scale, 0, "words");
     tc_output(g, "sigmoid", tc_quantized_sigmoid(.x = {bytes, 0.5, 3}));
     tc_output(g, "tanh", tc_quantized_tanh(.x = {bytes, 0.5, 3}));
+    tc_output(g, "sigmoid_words", tc_quantized_sigmoid(.x = {words, 0.001, 0}));
+    tc_output(g, "tanh_words", tc_quantized_tanh(.x = {words, 0.001, 0}));
     tc_output(g, "hardswish", tc_quantized_hardswish(.x = {bytes, 0.5, 3}, .scale = 0.25, .zero = -9));
 }

@@ -191,6 +191,7 @@ def nests(given: Callable[..., str], gives: Callable[[str], None]) -> None:
         rows = given(3, channels)
         for text in (f"tc_quantized_softmax(.x = {{{rows}, 0.05, 3}})", f"tc_quantized_tanh(.x = {{{rows}, 0.1, 3}})",
                      f"tc_quantized_softmax(.x = {{tc_cast({rows}, TC_I16), 0.05, 0}})",
+                     f"tc_quantized_sigmoid(.x = {{tc_cast({rows}, TC_I16), 0.03, 0}})",
                      f"tc_quantized_hardswish(.x = {{{rows}, 0.06, 3}}, .scale = 0.04, .zero = -90)",
                      f"tc_quantized_matmul(.a = {{{rows}, 0.1, 3}}, .b = {{tc_transpose({rows}, 0, 1), 0.1, -7}}, "
                      ".scale = 5, .zero = 2)",

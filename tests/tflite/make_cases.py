@@ -233,11 +233,16 @@ def sixteen() -> None:
 
 
 def make_sixteen() -> None:
-    """Softmax of 16 bits, between points: few and many terms, scales that reach to exp(-10) and far beyond."""
+    """Softmax of 16 bits, between points: few and many terms, scales that reach to exp(-10) and far beyond. Logistic
+    function and tangent: the scale that needs no product, nearly that, small and large ones."""
     for i, (shape, s, beta) in enumerate([((3, 10), 2e-4, 1.0), ((2, 1), 1e-3, 1.0), ((4, 300), 3e-5, 1.0),
                                           ((2, 3, 40), 1e-3, 0.5), ((2, 1000), 5e-6, 2.0)]):
         one(f"softmax16_{i}", "SOFTMAX", affine("x", shape, "i16", s), affine("y", shape, "i16", 1 / 32768), 3,
             beta=beta)
+    for i, s in enumerate((2.0**-12, 2.0**-11, 0.000244, 1.1e-3, 3e-5, 0.07)):
+        for name in ("LOGISTIC", "TANH"):
+            one(f"{name.lower()}16_{i}", name, affine("x", (1, 2000), "i16", s),
+                affine("y", (1, 2000), "i16", 1 / 32768), 3)
 
 
 def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
@@ -376,7 +381,7 @@ def main() -> None:
 
 
 def drawn(name: str, content: bytes) -> dict[str, numpy.ndarray]:
-    """Inputs: random numbers, or every integer of 8 bits."""
+    """Inputs: random numbers, every integer of 8 bits, or integers of 16 bits from one end to the other."""
     from ai_edge_litert.interpreter import Interpreter
     given = {}
     for detail in Interpreter(model_content=content).get_input_details():
@@ -387,6 +392,8 @@ def drawn(name: str, content: bytes) -> dict[str, numpy.ndarray]:
         elif numpy.prod(shape) == 256 and dtype in (numpy.int8, numpy.uint8):
             ends = numpy.iinfo(dtype)
             x = numpy.arange(ends.min, ends.max + 1).astype(dtype).reshape(shape)
+        elif dtype == numpy.int16 and len(shape) == 2 and shape[0] == 1:
+            x = numpy.linspace(-32768, 32767, shape[1]).astype(dtype).reshape(shape)
         else:
             ends = numpy.iinfo(dtype)
             x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)

@@ -188,6 +188,17 @@ contains(error(model([short, Tensor("y", "i16", [2, 2], scales=[0.5])],
 contains(error(model([square[0], Tensor("y", "i16", [2, 2], scales=[2.0**-16], zeros=[-32768])],
                      [Operator("SOFTMAX", ["x"], ["y"], {"beta": 1.0})], ["x"], ["y"])),
          "SOFTMAX: a softmax of i8 to i16", "or another dtype")
+fine = {"scales": [2.0**-15]}
+contains(text(model([short, Tensor("y", "i16", [2, 2], **fine)], [Operator("TANH", ["x"], ["y"], {}, 3)], ["x"],
+                    ["y"])), "tc_quantized_tanh(.x = {x, 0.5, 0})", "a tangent of 16 bits")
+contains(error(model([short, Tensor("y", "i16", [2, 2], scales=[2.0**-14])],
+                     [Operator("LOGISTIC", ["x"], ["y"], {}, 3)], ["x"], ["y"])),
+         "LOGISTIC: a result of the scale 6.1035156e-05, zero 0", "whose result has a scale of its own")
+contains(error(model([Tensor("x", "i16", [2, 2], scales=[0.5], zeros=[7]), Tensor("y", "i16", [2, 2], **fine)],
+                     [Operator("LOGISTIC", ["x"], ["y"], {}, 3)], ["x"], ["y"])),
+         "LOGISTIC: 16 bits with the zero 7", "or whose operand has another zero than 0")
+contains(error(model([square[0], Tensor("y", "i16", [2, 2], **fine)], [Operator("TANH", ["x"], ["y"])], ["x"], ["y"])),
+         "TANH: a function of i8 to i16", "or another dtype")
 contains(error(model([Tensor("x", "u8", [1, 2, 2, 1], **Q), Tensor("y", "u8", [1, 4, 4, 1], **Q),
                       Tensor("w", "u8", [1, 2, 2, 1], [1, 2, 3, 4], **Q), Tensor("s", "i32", [4], [1, 4, 4, 1])],
                      [Operator("TRANSPOSE_CONV", ["s", "w", "x"], ["y"], {"stride_w": 2, "stride_h": 2})],

@@ -196,10 +196,15 @@ def sigmoid(n: Node) -> None:
     if not n.is_integer:
         give(n, f"tc_{name}({x})", x.dtype, x.shape, first)
         return
-    if x.dtype not in ("i8", "u8"):
-        n.refuse(f"integers of {x.dtype}")
+    into = n.importer.dtype(n.output())
+    if x.dtype not in ("i8", "u8", "i16") or into != x.dtype:
+        n.refuse(f"a function of {x.dtype} to {into}")
     middle = 128 if x.dtype == "u8" else 0
     want = Scale("0.0078125", middle) if name == "tanh" else Scale("0.00390625", middle - 128)
+    if x.dtype == "i16":
+        want = Scale("3.0517578e-05", 0)   # 1 / 32768
+        if n.quantized(0).zero:
+            n.refuse(f"16 bits with the zero {n.quantized(0).zero}")
     if n.into() != want:
         n.refuse(f"a result of the scale {n.into().scale}, zero {n.into().zero}")
     give(n, f"tc_quantized_{name}(.x = {n.affine(x, n.quantized(0))})", x.dtype, x.shape, first)
