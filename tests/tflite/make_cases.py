@@ -27,6 +27,7 @@ KINDS = {"i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "f32": numpy.f
 
 r = numpy.random.default_rng(14)
 cases: dict[str, tuple[bytes, list[str]]] = {}
+ranges: dict[str, tuple[int, int]] = {}    # of the integers that an input of a name has, in every case of a stage
 
 
 def scale(low: float = 0.002, high: float = 0.2) -> float:
@@ -245,9 +246,69 @@ def make_sixteen() -> None:
                 affine("y", (1, 2000), "i16", 1 / 32768), 3)
 
 
+def make_indexing() -> None:
+    """Reading and writing at indices, some of them outside where that means something."""
+    ranges.update(place=(0, 3), h=(-1, 6), n=(0, 5), s=(-2, 5), group=(-1, 4))
+    x = Tensor("x", "f32", [3, 4, 5])
+
+    def indexed(name: str, op: str, inputs: Sequence[Tensor], y: Tensor, options: dict[str, object] | None = None,
+                version: int = 1) -> None:
+        case(f"float_{name}", [*inputs, y], [Operator(op, [t.name for t in inputs], [y.name], options or {}, version)],
+             [t.name for t in inputs if t.data is None], [y.name])
+
+    one, nothing = Tensor("on", "f32", [], [1.0]), Tensor("off", "f32", [], [0.0])
+    index, depth = Tensor("h", "i32", [2, 4]), Tensor("depth", "i32", [], [5])
+    indexed("one_hot", "ONE_HOT", [index, depth, one, nothing], Tensor("y", "f32", [2, 4, 5]), {"axis": -1})
+    indexed("one_hot_first", "ONE_HOT", [index, depth, Tensor("on", "f32", [], [2.5]), Tensor("off", "f32", [], [-1])],
+            Tensor("y", "f32", [5, 2, 4]))
+    indexed("one_hot_integers", "ONE_HOT", [Tensor("h", "i64", [6]), depth, Tensor("on", "i32", []),
+                                            Tensor("off", "i32", [])], Tensor("y", "i32", [6, 5]), {"axis": 1})
+    indexed("one_hot_truths", "ONE_HOT", [Tensor("h", "i32", [3]), depth, Tensor("on", "bool", [], [1]),
+                                          Tensor("off", "bool", [], [0])], Tensor("y", "bool", [3, 5]), {"axis": -1})
+    indexed("gather_nd", "GATHER_ND", [x, Tensor("place", "i32", [2, 6, 2])], Tensor("y", "f32", [2, 6, 5]))
+    indexed("gather_nd_elements", "GATHER_ND", [x, Tensor("place", "i64", [7, 3])], Tensor("y", "f32", [7]))
+    indexed("scatter_nd", "SCATTER_ND", [Tensor("place", "i32", [6, 1]), Tensor("x", "f32", [6, 4]),
+                                         sizes("to", [3, 4])], Tensor("y", "f32", [3, 4]))
+    indexed("scatter_nd_integers", "SCATTER_ND", [Tensor("place", "i32", [2, 9, 2]), Tensor("x", "i32", [2, 9]),
+                                                  sizes("to", [3, 4])], Tensor("y", "i32", [3, 4]))
+    for name, shape, places, options, result in (
+            ("", [2, 3, 4], [2, 5], {"axis": 1, "batch_dims": 1}, [2, 5, 4]),
+            ("_behind", [2, 4, 3, 5], [2, 3, 6], {"axis": 2, "batch_dims": 1}, [2, 4, 3, 6, 5]),
+            ("_elements", [2, 3, 4], [2, 3], {"axis": 2, "batch_dims": 2}, [2, 3]),
+            ("_last", [2, 4, 3], [2], {"axis": -1, "batch_dims": 1}, [2, 4])):
+        indexed(f"gather_batch{name}", "GATHER", [Tensor("x", "f32", shape), Tensor("place", "i32", places)],
+                Tensor("y", "f32", result), options, 5)
+    indexed("embedding", "EMBEDDING_LOOKUP", [Tensor("place", "i32", [4]), constant("w", "f32", [3, 5], r.normal(
+        size=(3, 5)).astype(numpy.float32))], Tensor("y", "f32", [4, 5]))
+    indexed("embedding_integers", "EMBEDDING_LOOKUP", [
+        Tensor("place", "i32", [4]), constant("w", "i8", [3, 5], r.integers(-127, 128, size=(3, 5)), [0.031])],
+            Tensor("y", "f32", [4, 5]), {}, 3)
+    indexed("reverse_sequence", "REVERSE_SEQUENCE", [x, Tensor("n", "i32", [3])], Tensor("y", "f32", [3, 4, 5]),
+            {"time": 1, "batch": 0})
+    indexed("reverse_sequence_last", "REVERSE_SEQUENCE", [Tensor("x", "f32", [5, 2, 3]), Tensor("n", "i64", [3])],
+            Tensor("y", "f32", [5, 2, 3]), {"time": 0, "batch": 2})
+    indexed("update_slice", "DYNAMIC_UPDATE_SLICE", [x, Tensor("u", "f32", [3, 2, 5]), Tensor("s", "i32", [3])],
+            Tensor("y", "f32", [3, 4, 5]))
+    indexed("update_slice_several", "DYNAMIC_UPDATE_SLICE", [x, Tensor("u", "f32", [3, 3, 2]), Tensor("s", "i32", [3])],
+            Tensor("y", "f32", [3, 4, 5]))
+    indexed("segment_sum", "SEGMENT_SUM", [Tensor("x", "f32", [6, 2]), sizes("ids", [0, 0, 1, 1, 1, 2])],
+            Tensor("y", "f32", [3, 2]))
+    for how in ("SUM", "PROD", "MAX", "MIN"):
+        indexed(f"segment_{how.lower()}_unsorted", f"UNSORTED_SEGMENT_{how}",
+                [Tensor("x", "f32", [2, 4, 3]), Tensor("group", "i32", [2, 4]), Tensor("count", "i32", [], [5])],
+                Tensor("y", "f32", [5, 3]))
+    indexed("segment_max_integers", "UNSORTED_SEGMENT_MAX", [Tensor("x", "i32", [7]), Tensor("group", "i32", [7]),
+                                                             Tensor("count", "i32", [], [6])], Tensor("y", "i32", [6]))
+
+
 def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
+    """By its reference kernels, or by others where it has no such kernel."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
-    i = Interpreter(model_content=content, experimental_op_resolver_type=OpResolverType.BUILTIN_REF, num_threads=1)
+    kinds = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
+    try:
+        i = Interpreter(model_content=content, experimental_op_resolver_type=kinds[0], num_threads=1)
+    except ValueError:
+        i = Interpreter(model_content=content, experimental_op_resolver_type=kinds[1], num_threads=1)
     i.allocate_tensors()
     for about in i.get_input_details():
         i.set_tensor(about["index"], inputs[about["name"]])
@@ -373,11 +434,12 @@ def make_integers() -> None:
 
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
-        for stage in (make, make_control, make_others, make_integers, make_sixteen):
+        for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)
             cases.clear()
+            ranges.clear()
 
 
 def drawn(name: str, content: bytes) -> dict[str, numpy.ndarray]:
@@ -394,6 +456,8 @@ def drawn(name: str, content: bytes) -> dict[str, numpy.ndarray]:
             x = numpy.arange(ends.min, ends.max + 1).astype(dtype).reshape(shape)
         elif dtype == numpy.int16 and len(shape) == 2 and shape[0] == 1:
             x = numpy.linspace(-32768, 32767, shape[1]).astype(dtype).reshape(shape)
+        elif detail["name"] in ranges:
+            x = r.integers(*ranges[detail["name"]], size=shape).astype(dtype)
         else:
             ends = numpy.iinfo(dtype)
             x = r.integers(ends.min, ends.max, size=shape, endpoint=True).astype(dtype)

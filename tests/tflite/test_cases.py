@@ -17,7 +17,8 @@ from tensor_compile.importer.values import Bytes, Value
 from tensor_compile.symbolic import wrap
 
 CASES = Path(__file__).resolve().parent / "cases.zip"
-DTYPES = {"float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64"}
+DTYPES = {"float32": "f32", "int8": "i8", "uint8": "u8", "int16": "i16", "int32": "i32", "int64": "i64",
+          "bool": "bool"}
 TOLERANCE = (1e-5, 1e-6)   # of floats
 
 

@@ -239,5 +239,54 @@ contains(error(up("i8", "i8", rows=9)),
 contains(text(model([Tensor("x", "i8", [4], scales=[1e-44]), Tensor("y", "i8", [4], scales=[1e-44])],
                     [Operator("RELU6", ["x"], ["y"])], ["x"], ["y"])), "tc_maximum(x, 0)",
                     "6 over a scale that f32 hardly has")
+
+# -- indices
+# ---------------------------------------------------------------------------------------------------------------------
+def indexed(name: str, *operands: Tensor, result: Sequence[int] = (3,), dtype: str = F, **options: object) -> bytes:
+    return model([*operands, Tensor("y", dtype, result)],
+                 [Operator(name, [t.name for t in operands], ["y"], options)],
+                 [t.name for t in operands if t.data is None], ["y"])
+
+
+X, PLACES, COUNT = Tensor("x", F, [3, 4]), Tensor("at", "i32", [3]), Tensor("count", "i32", [], [5])
+ON, OFF = Tensor("on", F, [], [1.0]), Tensor("off", F, [], [0.0])
+contains(text(indexed("ONE_HOT", PLACES, COUNT, ON, OFF, result=[3, 5], axis=-1)),
+         "tc_where(same, tc_full(g, 1.0, TC_F32), tc_full(g, 0.0, TC_F32))", "one of several classes")
+contains(error(indexed("ONE_HOT", PLACES, Tensor("count", "i32", []), ON, OFF, result=[3, 5])),
+         "ONE_HOT: the depth is known at run time only", "whose number has to be known")
+contains(error(indexed("ONE_HOT", Tensor("at", "u8", [3]), COUNT, ON, OFF, result=[3, 5])),
+         "ONE_HOT: indices of u8", "indices of another dtype")
+contains(error(indexed("ONE_HOT", PLACES, COUNT, Tensor("on", I8, [], [1], **Q), Tensor("off", I8, [], [0], **Q),
+                       result=[3, 5], dtype=I8)),
+         "ONE_HOT: numbers of another scale than the result", "numbers with a scale that the result has not")
+contains(error(indexed("ONE_HOT", PLACES, COUNT, ON, Tensor("off", "i32", [], [0]), result=[3, 5])),
+         "one depth and two numbers of one type", "numbers of two types")
+contains(error(indexed("GATHER_ND", X, Tensor("at", "i32", [2, 3]), result=[2])),
+         "indices of 3 axes of a tensor of rank 2", "more places than axes")
+contains(text(indexed("GATHER_ND", X, Tensor("at", "i16", [2, 2]), result=[2])), "tc_cast(at, TC_I32)",
+         "indices of 16 bits")
+contains(error(indexed("SCATTER_ND", Tensor("at", "i32", [3, 1]), Tensor("x", "bool", [3]),
+                       Tensor("shape", "i32", [1], [5]), dtype="bool", result=[5])),
+         "SCATTER_ND: slices of bool", "slices that are not added")
+contains(error(indexed("SCATTER_ND", Tensor("at", "i32", [3, 1]), Tensor("x", F, [2]),
+                       Tensor("shape", "i32", [1], [5]), result=[5])), "slices of the shape [2]", "or too few of them")
+contains(error(indexed("GATHER", X, Tensor("at", "i32", [2, 2]), result=[2, 2], axis=1, batch_dims=1)),
+         "1 axes that [3, 4] and [2, 2] have in common", "a batch that is none")
+contains(error(indexed("EMBEDDING_LOOKUP", PLACES, Tensor("w", "i8", [2, 2], [1, 2, 3, 4]), result=[3, 2])),
+         "EMBEDDING_LOOKUP: rows of i8 that become f32", "a table of integers without a scale")
+contains(error(indexed("EMBEDDING_LOOKUP", Tensor("at", "i32", [1, 3]), X, result=[1, 3, 4])),
+         "indices of i32, of rank 2", "or indices of several axes")
+contains(error(indexed("REVERSE_SEQUENCE", X, PLACES, result=[3, 4])),
+         "lengths of rank 1, sequences along axis 0 of a batch along axis 0", "sequences along the batch")
+contains(error(indexed("DYNAMIC_UPDATE_SLICE", X, Tensor("u", F, [3, 5]), Tensor("at", "i32", [2]), result=[3, 4])),
+         "[3, 5] into [3, 4]", "an update that does not fit")
+contains(error(indexed("DYNAMIC_UPDATE_SLICE", X, Tensor("u", F, [1, 4]), PLACES, result=[3, 4])),
+         "[1, 4] into [3, 4]", "or begins at places of other axes")
+contains(error(indexed("SEGMENT_SUM", X, PLACES, result=[2, 4])),
+         "SEGMENT_SUM: segments whose number is known at run time only", "segments that nobody counted")
+contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", "i64", [3]), PLACES, COUNT, dtype="i64", result=[5])),
+         "UNSORTED_SEGMENT_SUM: segments of i64", "of a dtype that no interpreter takes")
+contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", F, [2]), PLACES, COUNT, result=[5])),
+         "numbers of the shape [3] for [2]", "more numbers than slices")
 FOLDER.cleanup()
 done()

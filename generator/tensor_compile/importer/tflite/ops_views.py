@@ -262,18 +262,6 @@ def unpack(n: Node) -> None:
         n.given[i] = n.importer.hold(last=value)
 
 
-@op("GATHER", versions=7)
-def gather(n: Node) -> None:
-    x, index = n.input(0), n.input(1)
-    if n.option("batch_dims"):
-        n.refuse("a gather with batch axes")
-    if index.dtype not in ("i32", "i64"):
-        n.refuse(f"indices of {index.dtype}")
-    n.same_scale()
-    axis = n.axis(n.option("axis"), x.rank)
-    n.give(f"tc_gather({x}, {index}, {axis})", x.dtype, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
-
-
 @op("TILE", "BROADCAST_TO", versions=3)
 def repeat(n: Node) -> None:
     x, sizes = n.input(0), n.sizes(1, "the sizes")
