@@ -301,12 +301,48 @@ def make_indexing() -> None:
                                                              Tensor("count", "i32", [], [6])], Tensor("y", "i32", [6]))
 
 
-def litert(content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
-    """By its reference kernels, or by others where it has no such kernel."""
+def make_windows() -> None:
+    """Windows of three axes, and those of other means than the average."""
+    def numbers(name: str, *shape: int) -> Tensor:
+        return constant(name, "f32", shape, (r.normal(size=shape) / 16).astype(numpy.float32))
+
+    steps = {"stride_d": 1, "stride_h": 1, "stride_w": 1}
+    for i, (shape, kernel, result, options, bias) in enumerate([
+            ((1, 5, 6, 7, 3), (3, 3, 3), (5, 6, 7), {"padding": 0}, True),
+            ((2, 6, 5, 8, 2), (2, 3, 1), (3, 2, 8), {"padding": 1, "stride_d": 2, "stride_h": 2, "activation": 1},
+             True),
+            ((1, 4, 7, 6, 4), (2, 3, 2), (2, 7, 3), {"padding": 0, "stride_d": 2, "stride_w": 2, "activation": 3},
+             False),
+            ((1, 7, 7, 7, 1), (3, 2, 2), (3, 6, 5), {"padding": 1, "dilation_d": 2, "dilation_w": 2}, True)]):
+        case(f"float_conv3d_{i}", [Tensor("x", "f32", shape), numbers("w", *kernel, shape[4], 5), numbers("b", 5),
+                                   Tensor("y", "f32", (shape[0], *result, 5))],
+             [Operator("CONV_3D", ["x", "w", *["b"] * bias], ["y"], steps | options)], ["x"], ["y"])
+    for i, (shape, kernel, result, options, bias) in enumerate([
+            ((1, 3, 4, 2, 3), (3, 3, 3), (6, 8, 4), {"padding": 0, "stride_d": 2, "stride_h": 2, "stride_w": 2}, True),
+            ((2, 2, 3, 4, 2), (2, 3, 1), (4, 5, 4), {"padding": 1, "stride_d": 2, "activation": 1}, True),
+            ((1, 4, 3, 3, 4), (2, 2, 3), (4, 9, 5), {"padding": 0, "stride_h": 3, "stride_w": 2}, False),
+            ((1, 3, 3, 3, 2), (2, 2, 2), (5, 3, 3), {"padding": 0, "stride_d": 2}, True)]):
+        case(f"float_conv3d_transpose_{i}", [
+            sizes("shape", (shape[0], *result, 5)), numbers("w", *kernel, 5, shape[4]), Tensor("x", "f32", shape),
+            numbers("b", 5), Tensor("y", "f32", (shape[0], *result, 5))],
+             [Operator("CONV_3D_TRANSPOSE", ["shape", "w", "x", *["b"] * bias], ["y"], steps | options)], ["x"], ["y"])
+    one("float_l2_pool", "L2_POOL_2D", Tensor("x", "f32", (1, 5, 6, 2)), Tensor("y", "f32", (1, 3, 3, 2)), 1, padding=0,
+        stride_w=2, stride_h=2, width=3, height=3)
+    one("float_l2_pool_valid", "L2_POOL_2D", Tensor("x", "f32", (2, 6, 6, 3)), Tensor("y", "f32", (2, 3, 5, 3)), 1,
+        padding=1, stride_w=1, stride_h=2, width=2, height=2, activation=3)
+    for radius in (1, 5):
+        one(f"float_response_norm_{radius}", "LOCAL_RESPONSE_NORMALIZATION", Tensor("x", "f32", (1, 3, 4, 7)),
+            Tensor("y", "f32", (1, 3, 4, 7)), 1, radius=radius, bias=1.5, alpha=0.3, beta=0.75)
+
+
+def litert(name: str, content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
+    """By its reference kernels; by others where it has no such kernel, and where that of LOCAL_RESPONSE_NORMALIZATION
+    leaves out the last channel of each window."""
     from ai_edge_litert.interpreter import Interpreter, OpResolverType
     kinds = OpResolverType.BUILTIN_REF, OpResolverType.BUILTIN_WITHOUT_DEFAULT_DELEGATES
     try:
-        i = Interpreter(model_content=content, experimental_op_resolver_type=kinds[0], num_threads=1)
+        kind = kinds["response_norm" in name]
+        i = Interpreter(model_content=content, experimental_op_resolver_type=kind, num_threads=1)
     except ValueError:
         i = Interpreter(model_content=content, experimental_op_resolver_type=kinds[1], num_threads=1)
     i.allocate_tensors()
@@ -434,7 +470,8 @@ def make_integers() -> None:
 
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
-        for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing):
+        for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing,
+                      make_windows):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)
@@ -472,7 +509,7 @@ def write(out: zipfile.ZipFile) -> None:
         given = drawn(name, content)
         if f"{name}/model.tflite" in there:
             continue
-        reference = litert(content, given)
+        reference = litert(name, content, given)
         source = "litert"
         if not name.startswith("float"):
             try:

@@ -288,5 +288,39 @@ contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", "i64", [3]), PLACES, 
          "UNSORTED_SEGMENT_SUM: segments of i64", "of a dtype that no interpreter takes")
 contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", F, [2]), PLACES, COUNT, result=[5])),
          "numbers of the shape [3] for [2]", "more numbers than slices")
+
+# -- windows
+# ---------------------------------------------------------------------------------------------------------------------
+VOLUME, STEPS = Tensor("x", F, [1, 2, 2, 2, 1]), {"padding": 1, "stride_d": 1, "stride_h": 1, "stride_w": 1}
+
+
+def three(name: str, w: Tensor, result: Sequence[int], *more: Tensor) -> bytes:
+    return indexed(name, *more, *([w, VOLUME] if more else [VOLUME, w]), result=result, **STEPS)
+
+
+EIGHT = Tensor("w", F, [2, 2, 2, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
+contains(text(three("CONV_3D", EIGHT, [1, 1, 1, 1, 1])), "tc_conv3d(", "windows of three axes")
+contains(error(three("CONV_3D", Tensor("w", I8, [2, 2, 2, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8], **Q), [1, 1, 1, 1, 1])),
+         "CONV_3D: a convolution of f32 by i8 along three axes", "whose weights are floats")
+contains(error(three("CONV_3D", Tensor("w", F, [2, 2, 1, 2, 1], [1, 2, 3, 4, 5, 6, 7, 8]), [1, 1, 1, 2, 1])),
+         "weights of the shape [2, 2, 1, 2, 1] for 1 channels", "of as many channels as there are")
+BACK = Tensor("shape", "i32", [5], [1, 3, 3, 3, 1])
+contains(text(three("CONV_3D_TRANSPOSE", EIGHT, [1, 3, 3, 3, 1], BACK)), "tc_conv_transpose3d(", "and back")
+contains(error(three("CONV_3D_TRANSPOSE", EIGHT, [1, 4, 3, 3, 1], Tensor("shape", "i32", [5], [1, 4, 3, 3, 1]))),
+         "a result of 4 positions does not follow from 2, a window of 2 and a stride of 1", "to sizes that follow")
+contains(error(three("CONV_3D_TRANSPOSE", Tensor("w", I8, [2, 2, 2, 1, 1], [1] * 8, **Q), [1, 3, 3, 3, 1], BACK)),
+         "CONV_3D_TRANSPOSE: a transposed convolution of f32 by i8 along three axes", "by floats, too")
+contains(error(three("CONV_3D_TRANSPOSE", Tensor("w", F, [2, 2, 1, 1, 2], [1] * 8), [1, 3, 3, 3, 1], BACK)),
+         "weights of the shape [2, 2, 1, 1, 2] for 1 channels", "of as many channels")
+NORM = {"radius": 2, "bias": 1.0, "alpha": 0.5, "beta": 0.75}
+contains(text(small(Operator("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], NORM))),
+         ".size = 5, .alpha = 2.5,", "a norm of neighbouring channels")
+contains(error(small(Operator("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], NORM | {"alpha": 0.0}))),
+         "LOCAL_RESPONSE_NORMALIZATION: f32, alpha 0.0, beta 0.75 and bias 1.0", "that looks at none")
+contains(error(small(Operator("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], NORM | {"radius": -1}))),
+         "a radius of -1", "or is none")
+contains(error(model([Tensor("x", I8, [1, 2, 2, 1], **Q), Tensor("y", I8, [1, 2, 2, 1], **Q)],
+                     [Operator("L2_POOL_2D", ["x"], ["y"], {"stride_w": 1, "stride_h": 1, "width": 1, "height": 1})],
+                     ["x"], ["y"])), "L2_POOL_2D: integers of i8", "roots of floats alone")
 FOLDER.cleanup()
 done()

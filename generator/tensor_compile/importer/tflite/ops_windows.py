@@ -6,21 +6,21 @@ from typing import Sequence
 
 from ...symbolic import Expr, wrap
 from ..problems import Malformed
-from ..values import FLOATS, Value, braces
+from ..values import FLOATS, Value, braces, number
 from .registry import Node, op
 
 
 class Window:
-    """Sides of the padding and sizes of the result, height and width."""
+    """Sides of the padding and sizes of the result, of height and width, or of the axes whose letters are given."""
 
-    def __init__(self, n: Node, x: Value, kernel: Sequence[int], dilation: Sequence[int] = (1, 1)):
-        if x.rank != 4:
+    def __init__(self, n: Node, x: Value, kernel: Sequence[int], dilation: Sequence[int] = (1, 1), axes: str = "hw"):
+        if x.rank != 2 + len(axes):
             raise Malformed(f"windows of a tensor of rank {x.rank}")
         self.kernel, self.dilation = list(kernel), list(dilation)
-        self.stride = [n.option("stride_h"), n.option("stride_w")]
+        self.stride = [n.option(f"stride_{a}") for a in axes]
         if any(k < 1 for k in (*self.kernel, *self.stride, *self.dilation)):
             raise Malformed("a window, stride or dilation below 1")
-        self.low, self.high = [0, 0], [0, 0]
+        self.low, self.high = [0] * len(axes), [0] * len(axes)
         self.out: list[Expr] = []
         same = n.padding == "same"
         for i, size in enumerate(n.constant_sizes(x.shape[2:])):
@@ -35,9 +35,9 @@ class Window:
                 count = (size - reach) // self.stride[i] + 1
             self.out.append(wrap(count))
 
-    def options(self, stride: Sequence[int] = (1, 1)) -> str:
-        """Behind the operands. stride: what it is where it is left out."""
-        text = f", .stride = {braces(self.stride)}" if self.stride != list(stride) else ""
+    def options(self, stride: Sequence[int] = ()) -> str:
+        """Behind the operands. stride: what it is where it is left out; 1 where not given."""
+        text = f", .stride = {braces(self.stride)}" if self.stride != list(stride or [1] * len(self.stride)) else ""
         if self.low == self.high and any(self.low):
             text += f", .padding = {braces(self.low)}"
         elif self.low != self.high:
@@ -133,6 +133,61 @@ def depthwise(n: Node) -> None:
     _convolution(n, w, 1, channels, w.shape[3], 3, (3, 0, 1, 2))
 
 
+@op("CONV_3D", versions=1)
+def conv3d(n: Node) -> None:
+    """Weights: [d, h, w, c, o]."""
+    x, w, bias = n.first(0), n.input(1), n.optional(2)
+    if x.dtype not in FLOATS or w.dtype != x.dtype:
+        n.refuse(f"a convolution of {x.dtype} by {w.dtype} along three axes")
+    if w.rank != 5 or [*w.shape[3:4]] != [*x.shape[1:2]]:
+        raise Malformed(f"weights of the shape {list(w.shape)} for {x.shape[1]} channels")
+    window = Window(n, x, n.constant_sizes(w.shape[:3]), [n.option(f"dilation_{a}") for a in "dhw"], "dhw")
+    shape = (x.shape[0], w.shape[4], *window.out)
+    operands = f"{x}, {_ordered(n, w, (4, 3, 0, 1, 2))}" + (f", {bias}" if bias is not None else "")
+    n.give_first(n.activated(f"tc_conv3d({operands}{window.options()})", x.dtype, shape), x.dtype, shape)
+
+
+def _backwards(n: Node, x: Value, kernel: Sequence[int], whole: Sequence[int], axes: str,
+               dilation: Sequence[int]) -> str:
+    """The options of a transposed convolution with a result of these sizes: its padding is that of the convolution
+    which makes x from the result."""
+    stride, count = [n.option(f"stride_{a}") for a in axes], len(axes)
+    same, low, high, more = n.padding == "same", [0] * count, [0] * count, [0] * count
+    for i, size in enumerate(n.constant_sizes(x.shape[2:])):
+        if stride[i] < 1 or dilation[i] < 1:
+            raise Malformed("a stride or dilation below 1")
+        reach = (kernel[i] - 1) * dilation[i] + 1
+        if size != (-(-whole[i] // stride[i]) if same else (whole[i] - reach) // stride[i] + 1):
+            raise Malformed(f"a result of {whole[i]} positions does not follow from {size}, a window of "
+                            f"{kernel[i]} and a stride of {stride[i]}")
+        total = max((size - 1) * stride[i] + reach - whole[i], 0) if same else 0
+        low[i] = total // 2
+        cut = (size - 1) * stride[i] + reach - whole[i] - low[i]
+        high[i], more[i] = max(cut, 0), max(-cut, 0)
+    options = f", .stride = {braces(stride)}" if any(s != 1 for s in stride) else ""
+    if any(low) or any(high):
+        options += f", .low = {braces(low)}, .high = {braces(high)}"
+    if any(more):
+        options += f", .output_padding = {braces(more)}"
+    return options + (f", .dilation = {braces(dilation)}" if any(d != 1 for d in dilation) else "")
+
+
+@op("CONV_3D_TRANSPOSE", versions=1)
+def transpose_conv3d(n: Node) -> None:
+    """Inputs: the result's shape, weights [d, h, w, o, c], x, bias."""
+    w, x, bias = n.input(1), n.first(2), n.optional(3)
+    whole = n.sizes(0, "the result's shape")
+    if x.dtype not in FLOATS or w.dtype != x.dtype:
+        n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype} along three axes")
+    if w.rank != 5 or x.rank != 5 or len(whole) != 5 or [*w.shape[4:]] != [*x.shape[1:2]]:
+        raise Malformed(f"weights of the shape {list(w.shape)} for {x.shape[1]} channels")
+    sizes, dilation = n.constant_sizes(whole[1:4]), [n.option(f"dilation_{a}") for a in "dhw"]
+    options = _backwards(n, x, n.constant_sizes(w.shape[:3]), sizes, "dhw", dilation)
+    shape = (x.shape[0], w.shape[3], *map(wrap, sizes))
+    operands = f"{x}, {_ordered(n, w, (4, 3, 0, 1, 2))}" + (f", {bias}" if bias is not None else "")
+    n.give_first(n.activated(f"tc_conv_transpose3d({operands}{options})", x.dtype, shape), x.dtype, shape)
+
+
 @op("TRANSPOSE_CONV", versions=4)
 def transpose_conv(n: Node) -> None:
     """Inputs: the result's shape, weights [o, h, w, c], x, bias."""
@@ -150,26 +205,7 @@ def transpose_conv(n: Node) -> None:
     if w.rank != 4 or x.rank != 4 or len(whole) != 4:
         raise Malformed("weights, operand and the result's shape have rank 4")
     shape = n.constant_sizes(whole[1:3])
-    stride = [n.option("stride_h"), n.option("stride_w")]
-    kernel, sizes = n.constant_sizes(w.shape[1:3]), n.constant_sizes(x.shape[2:])
-    same, low, high, more = n.padding == "same", [0, 0], [0, 0], [0, 0]
-    for i in range(2):
-        if stride[i] < 1:
-            raise Malformed("a stride below 1")
-        # The padding is that of the convolution which makes x from the result.
-        count = -(-shape[i] // stride[i])
-        if sizes[i] != (count if same else (shape[i] - kernel[i]) // stride[i] + 1):
-            raise Malformed(f"a result of {shape[i]} positions does not follow from {sizes[i]}, a window of "
-                            f"{kernel[i]} and a stride of {stride[i]}")
-        total = max((count - 1) * stride[i] + kernel[i] - shape[i], 0) if same else 0
-        low[i] = total // 2
-        cut = (sizes[i] - 1) * stride[i] + kernel[i] - shape[i] - low[i]
-        high[i], more[i] = max(cut, 0), max(-cut, 0)
-    options = f", .stride = {braces(stride)}" if any(s != 1 for s in stride) else ""
-    if any(low) or any(high):
-        options += f", .low = {braces(low)}, .high = {braces(high)}"
-    if any(more):
-        options += f", .output_padding = {braces(more)}"
+    options = _backwards(n, x, n.constant_sizes(w.shape[1:3]), shape, "hw", (1, 1))
     result = (x.shape[0], w.shape[0], *map(wrap, shape))
     moved = _ordered(n, w if integers else real_weight(n, 1, w, 0), (3, 0, 1, 2))
     if integers:
@@ -179,6 +215,32 @@ def transpose_conv(n: Node) -> None:
     else:
         text = f"tc_conv_transpose2d({x}, {moved}{f', {bias}' if bias is not None else ''}{options})"
     n.give_first(n.activated(text, x.dtype, result), x.dtype, result)
+
+
+@op("L2_POOL_2D", versions=1)
+def l2_pool(n: Node) -> None:
+    """The root of the mean of the squares, without padding."""
+    x = n.first(0)
+    if x.dtype not in FLOATS:
+        n.refuse(f"integers of {x.dtype}")
+    window = Window(n, x, (n.option("height"), n.option("width")))
+    shape = (*x.shape[:2], *window.out)
+    options = f", .kernel = {braces(window.kernel)}{window.options(window.kernel)}"
+    options += ", .exclude_padding = true" if any((*window.low, *window.high)) else ""
+    n.give_first(n.activated(f"tc_sqrt(tc_avg_pool2d(tc_mul({x}, {x}){options}))", x.dtype, shape), x.dtype, shape)
+
+
+@op("LOCAL_RESPONSE_NORMALIZATION", versions=1)
+def response_norm(n: Node) -> None:
+    x, radius = n.first(0), n.option("radius")
+    alpha, beta, bias = (float(n.real(name)) for name in ("alpha", "beta", "bias"))
+    if radius < 0 or x.rank != 4:
+        raise Malformed(f"a radius of {radius}, a tensor of rank {x.rank}")
+    if x.dtype not in FLOATS or not alpha or not beta or not bias:
+        n.refuse(f"{x.dtype}, alpha {alpha}, beta {beta} and bias {bias}")
+    size = 2 * radius + 1
+    n.give_first(f"tc_local_response_norm({x}, .size = {size}, .alpha = {number(alpha * size, 'f64')}, "
+                 f".beta = {number(beta, 'f32')}, .k = {number(bias, 'f32')})", x.dtype, x.shape)
 
 
 @op("AVERAGE_POOL_2D", "MAX_POOL_2D", versions=3)

@@ -51,7 +51,10 @@ _OPTIONS = {
     "DEPTHWISE_CONV_2D": "padding:i8 stride_w:i32 stride_h:i32 multiplier:i32 activation:i8 dilation_w:i32=1 "
                          "dilation_h:i32=1",
     "TRANSPOSE_CONV": "padding:i8 stride_w:i32 stride_h:i32 activation:i8 bias_type:i8",
-    "AVERAGE_POOL_2D MAX_POOL_2D": "padding:i8 stride_w:i32 stride_h:i32 width:i32 height:i32 activation:i8",
+    "CONV_3D CONV_3D_TRANSPOSE": "padding:i8 stride_d:i32 stride_w:i32 stride_h:i32 activation:i8 dilation_d:i32=1 "
+                                 "dilation_w:i32=1 dilation_h:i32=1",
+    "LOCAL_RESPONSE_NORMALIZATION": "radius:i32 bias:f32 alpha:f32 beta:f32",
+    "AVERAGE_POOL_2D MAX_POOL_2D L2_POOL_2D": "padding:i8 stride_w:i32 stride_h:i32 width:i32 height:i32 activation:i8",
     "FULLY_CONNECTED": "activation:i8 weights_format:i8 keep_num_dims:bool asymmetric:bool bias_type:i8",
     "BATCH_MATMUL": "adj_x:bool adj_y:bool asymmetric:bool",
     "SOFTMAX": "beta:f32",
