@@ -20,52 +20,11 @@ from typing import Sequence
 
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy
-from encode import Operator, Part, Tensor, model
+from case_parts import affine, case, cases, constant, one, r, ranges, result_window, scale, sizes, weights
+from cases_floats import make_indexing, make_making, make_windows
+from encode import Operator, Tensor
 
 HERE = Path(__file__).resolve().parent
-KINDS = {"i8": numpy.int8, "i16": numpy.int16, "u8": numpy.uint8, "f32": numpy.float32, "i32": numpy.int32}
-
-r = numpy.random.default_rng(14)
-cases: dict[str, tuple[bytes, list[str]]] = {}
-ranges: dict[str, tuple[int, int]] = {}    # of the integers that an input of a name has, in every case of a stage
-
-
-def scale(low: float = 0.002, high: float = 0.2) -> float:
-    return float(numpy.float32(numpy.exp(r.uniform(numpy.log(low), numpy.log(high)))))
-
-
-def affine(name: str, shape: Sequence[int], dtype: str = "i8", s: float = 0.0, z: int | None = None) -> Tensor:
-    ends = {"i8": (-128, 128), "u8": (0, 256), "i16": (0, 1)}
-    return Tensor(name, dtype, shape, scales=[s or scale()], zeros=[int(r.integers(*ends[dtype])) if z is None else z])
-
-
-def constant(name: str, dtype: str, shape: Sequence[int], values: numpy.ndarray, scales: Sequence[float] = (),
-             axis: int = 0,
-             zeros: Sequence[int] = ()) -> Tensor:
-    return Tensor(name, dtype, shape, values.flatten().tolist(), scales, zeros or [0] * len(scales), axis)
-
-
-def sizes(name: str, values: Sequence[int]) -> Tensor:
-    return Tensor(name, "i32", [len(values)], list(values))
-
-
-def case(name: str, tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Sequence[str],
-         outputs: Sequence[str], others: Sequence[Part] = ()) -> None:
-    cases[name] = model(tensors, operators, inputs, outputs, name, others), list(inputs)
-
-
-def weights(out: int, each: int, axis: int, shape: Sequence[int], per: bool, x: Tensor,
-            bias_dtype: str = "i32") -> list[Tensor]:
-    scales = [scale(0.001, 0.02) for _ in range(out if per else 1)]
-    w = r.integers(-127, 128, size=shape)
-    bias = r.integers(-20000, 20000, size=out)
-    return [constant("w", "i8", shape, w, scales, axis),
-            constant("b", bias_dtype, [out], bias, [float(numpy.float32(x.scales[0] * s)) for s in scales])]
-
-
-def one(name: str, op: str, x: Tensor, y: Tensor, version: int = 2, more: Sequence[Tensor] = (),
-        **options: object) -> None:
-    case(name, [x, y, *more], [Operator(op, ["x", *[t.name for t in more]], ["y"], options, version)], ["x"], ["y"])
 
 
 def make() -> None:
@@ -131,15 +90,6 @@ def make() -> None:
     moving()
     floats()
     sixteen()
-
-
-def result_window(shape: Sequence[int], out: int, kernel: Sequence[int], options: dict[str, int]) -> list[int]:
-    found = []
-    for i, k in enumerate(kernel):
-        s, d = options["stride_h" if i == 0 else "stride_w"], options.get("dilation_h" if i == 0 else "dilation_w", 1)
-        reach = (k - 1) * d + 1
-        found.append(-(-shape[1 + i] // s) if options["padding"] == 0 else (shape[1 + i] - reach) // s + 1)
-    return [shape[0], *found, out]
 
 
 def moving() -> None:
@@ -244,95 +194,6 @@ def make_sixteen() -> None:
         for name in ("LOGISTIC", "TANH"):
             one(f"{name.lower()}16_{i}", name, affine("x", (1, 2000), "i16", s),
                 affine("y", (1, 2000), "i16", 1 / 32768), 3)
-
-
-def make_indexing() -> None:
-    """Reading and writing at indices, some of them outside where that means something."""
-    ranges.update(place=(0, 3), h=(-1, 6), n=(0, 5), s=(-2, 5), group=(-1, 4))
-    x = Tensor("x", "f32", [3, 4, 5])
-
-    def indexed(name: str, op: str, inputs: Sequence[Tensor], y: Tensor, options: dict[str, object] | None = None,
-                version: int = 1) -> None:
-        case(f"float_{name}", [*inputs, y], [Operator(op, [t.name for t in inputs], [y.name], options or {}, version)],
-             [t.name for t in inputs if t.data is None], [y.name])
-
-    one, nothing = Tensor("on", "f32", [], [1.0]), Tensor("off", "f32", [], [0.0])
-    index, depth = Tensor("h", "i32", [2, 4]), Tensor("depth", "i32", [], [5])
-    indexed("one_hot", "ONE_HOT", [index, depth, one, nothing], Tensor("y", "f32", [2, 4, 5]), {"axis": -1})
-    indexed("one_hot_first", "ONE_HOT", [index, depth, Tensor("on", "f32", [], [2.5]), Tensor("off", "f32", [], [-1])],
-            Tensor("y", "f32", [5, 2, 4]))
-    indexed("one_hot_integers", "ONE_HOT", [Tensor("h", "i64", [6]), depth, Tensor("on", "i32", []),
-                                            Tensor("off", "i32", [])], Tensor("y", "i32", [6, 5]), {"axis": 1})
-    indexed("one_hot_truths", "ONE_HOT", [Tensor("h", "i32", [3]), depth, Tensor("on", "bool", [], [1]),
-                                          Tensor("off", "bool", [], [0])], Tensor("y", "bool", [3, 5]), {"axis": -1})
-    indexed("gather_nd", "GATHER_ND", [x, Tensor("place", "i32", [2, 6, 2])], Tensor("y", "f32", [2, 6, 5]))
-    indexed("gather_nd_elements", "GATHER_ND", [x, Tensor("place", "i64", [7, 3])], Tensor("y", "f32", [7]))
-    indexed("scatter_nd", "SCATTER_ND", [Tensor("place", "i32", [6, 1]), Tensor("x", "f32", [6, 4]),
-                                         sizes("to", [3, 4])], Tensor("y", "f32", [3, 4]))
-    indexed("scatter_nd_integers", "SCATTER_ND", [Tensor("place", "i32", [2, 9, 2]), Tensor("x", "i32", [2, 9]),
-                                                  sizes("to", [3, 4])], Tensor("y", "i32", [3, 4]))
-    for name, shape, places, options, result in (
-            ("", [2, 3, 4], [2, 5], {"axis": 1, "batch_dims": 1}, [2, 5, 4]),
-            ("_behind", [2, 4, 3, 5], [2, 3, 6], {"axis": 2, "batch_dims": 1}, [2, 4, 3, 6, 5]),
-            ("_elements", [2, 3, 4], [2, 3], {"axis": 2, "batch_dims": 2}, [2, 3]),
-            ("_last", [2, 4, 3], [2], {"axis": -1, "batch_dims": 1}, [2, 4])):
-        indexed(f"gather_batch{name}", "GATHER", [Tensor("x", "f32", shape), Tensor("place", "i32", places)],
-                Tensor("y", "f32", result), options, 5)
-    indexed("embedding", "EMBEDDING_LOOKUP", [Tensor("place", "i32", [4]), constant("w", "f32", [3, 5], r.normal(
-        size=(3, 5)).astype(numpy.float32))], Tensor("y", "f32", [4, 5]))
-    indexed("embedding_integers", "EMBEDDING_LOOKUP", [
-        Tensor("place", "i32", [4]), constant("w", "i8", [3, 5], r.integers(-127, 128, size=(3, 5)), [0.031])],
-            Tensor("y", "f32", [4, 5]), {}, 3)
-    indexed("reverse_sequence", "REVERSE_SEQUENCE", [x, Tensor("n", "i32", [3])], Tensor("y", "f32", [3, 4, 5]),
-            {"time": 1, "batch": 0})
-    indexed("reverse_sequence_last", "REVERSE_SEQUENCE", [Tensor("x", "f32", [5, 2, 3]), Tensor("n", "i64", [3])],
-            Tensor("y", "f32", [5, 2, 3]), {"time": 0, "batch": 2})
-    indexed("update_slice", "DYNAMIC_UPDATE_SLICE", [x, Tensor("u", "f32", [3, 2, 5]), Tensor("s", "i32", [3])],
-            Tensor("y", "f32", [3, 4, 5]))
-    indexed("update_slice_several", "DYNAMIC_UPDATE_SLICE", [x, Tensor("u", "f32", [3, 3, 2]), Tensor("s", "i32", [3])],
-            Tensor("y", "f32", [3, 4, 5]))
-    indexed("segment_sum", "SEGMENT_SUM", [Tensor("x", "f32", [6, 2]), sizes("ids", [0, 0, 1, 1, 1, 2])],
-            Tensor("y", "f32", [3, 2]))
-    for how in ("SUM", "PROD", "MAX", "MIN"):
-        indexed(f"segment_{how.lower()}_unsorted", f"UNSORTED_SEGMENT_{how}",
-                [Tensor("x", "f32", [2, 4, 3]), Tensor("group", "i32", [2, 4]), Tensor("count", "i32", [], [5])],
-                Tensor("y", "f32", [5, 3]))
-    indexed("segment_max_integers", "UNSORTED_SEGMENT_MAX", [Tensor("x", "i32", [7]), Tensor("group", "i32", [7]),
-                                                             Tensor("count", "i32", [], [6])], Tensor("y", "i32", [6]))
-
-
-def make_windows() -> None:
-    """Windows of three axes, and those of other means than the average."""
-    def numbers(name: str, *shape: int) -> Tensor:
-        return constant(name, "f32", shape, (r.normal(size=shape) / 16).astype(numpy.float32))
-
-    steps = {"stride_d": 1, "stride_h": 1, "stride_w": 1}
-    for i, (shape, kernel, result, options, bias) in enumerate([
-            ((1, 5, 6, 7, 3), (3, 3, 3), (5, 6, 7), {"padding": 0}, True),
-            ((2, 6, 5, 8, 2), (2, 3, 1), (3, 2, 8), {"padding": 1, "stride_d": 2, "stride_h": 2, "activation": 1},
-             True),
-            ((1, 4, 7, 6, 4), (2, 3, 2), (2, 7, 3), {"padding": 0, "stride_d": 2, "stride_w": 2, "activation": 3},
-             False),
-            ((1, 7, 7, 7, 1), (3, 2, 2), (3, 6, 5), {"padding": 1, "dilation_d": 2, "dilation_w": 2}, True)]):
-        case(f"float_conv3d_{i}", [Tensor("x", "f32", shape), numbers("w", *kernel, shape[4], 5), numbers("b", 5),
-                                   Tensor("y", "f32", (shape[0], *result, 5))],
-             [Operator("CONV_3D", ["x", "w", *["b"] * bias], ["y"], steps | options)], ["x"], ["y"])
-    for i, (shape, kernel, result, options, bias) in enumerate([
-            ((1, 3, 4, 2, 3), (3, 3, 3), (6, 8, 4), {"padding": 0, "stride_d": 2, "stride_h": 2, "stride_w": 2}, True),
-            ((2, 2, 3, 4, 2), (2, 3, 1), (4, 5, 4), {"padding": 1, "stride_d": 2, "activation": 1}, True),
-            ((1, 4, 3, 3, 4), (2, 2, 3), (4, 9, 5), {"padding": 0, "stride_h": 3, "stride_w": 2}, False),
-            ((1, 3, 3, 3, 2), (2, 2, 2), (5, 3, 3), {"padding": 0, "stride_d": 2}, True)]):
-        case(f"float_conv3d_transpose_{i}", [
-            sizes("shape", (shape[0], *result, 5)), numbers("w", *kernel, 5, shape[4]), Tensor("x", "f32", shape),
-            numbers("b", 5), Tensor("y", "f32", (shape[0], *result, 5))],
-             [Operator("CONV_3D_TRANSPOSE", ["shape", "w", "x", *["b"] * bias], ["y"], steps | options)], ["x"], ["y"])
-    one("float_l2_pool", "L2_POOL_2D", Tensor("x", "f32", (1, 5, 6, 2)), Tensor("y", "f32", (1, 3, 3, 2)), 1, padding=0,
-        stride_w=2, stride_h=2, width=3, height=3)
-    one("float_l2_pool_valid", "L2_POOL_2D", Tensor("x", "f32", (2, 6, 6, 3)), Tensor("y", "f32", (2, 3, 5, 3)), 1,
-        padding=1, stride_w=1, stride_h=2, width=2, height=2, activation=3)
-    for radius in (1, 5):
-        one(f"float_response_norm_{radius}", "LOCAL_RESPONSE_NORMALIZATION", Tensor("x", "f32", (1, 3, 4, 7)),
-            Tensor("y", "f32", (1, 3, 4, 7)), 1, radius=radius, bias=1.5, alpha=0.3, beta=0.75)
 
 
 def litert(name: str, content: bytes, inputs: dict[str, numpy.ndarray]) -> list[numpy.ndarray]:
@@ -471,7 +332,7 @@ def make_integers() -> None:
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
         for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing,
-                      make_windows):
+                      make_windows, make_making):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)

@@ -322,5 +322,58 @@ contains(error(small(Operator("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], NORM
 contains(error(model([Tensor("x", I8, [1, 2, 2, 1], **Q), Tensor("y", I8, [1, 2, 2, 1], **Q)],
                      [Operator("L2_POOL_2D", ["x"], ["y"], {"stride_w": 1, "stride_h": 1, "width": 1, "height": 1})],
                      ["x"], ["y"])), "L2_POOL_2D: integers of i8", "roots of floats alone")
+
+# -- tensors of sizes and numbers, sides, parts
+# ---------------------------------------------------------------------------------------------------------------------
+V = Tensor("v", F, [], [1.5])
+contains(text(model([Tensor("x", F, [1, 2], open=[0]), Tensor("s", "i32", [2]), V, Tensor("h", F, [1, 2]),
+                     Tensor("y", F, [1, 2])],
+                    [Operator("SHAPE", ["x"], ["s"]), Operator("FILL", ["s", "v"], ["h"]),
+                     Operator("ADD", ["x", "h"], ["y"])], ["x"], ["y"]), x_0=Range(1, 8)),
+         "tc_full(g, 1.5, TC_F32, x_0, 2)", "a tensor of a dynamic size")
+two = [Tensor("first", "i32", [], [0]), Tensor("step", "i32", [], [1])]
+counted = model([Tensor("x", F, [1, 2], open=[0]), Tensor("s", "i32", [2]), Tensor("at", "i32", [], [0]),
+                 Tensor("n", "i32", []), *two, Tensor("y", "i32", [1])],
+                [Operator("SHAPE", ["x"], ["s"]), Operator("GATHER", ["s", "at"], ["n"]),
+                 Operator("RANGE", ["first", "n", "step"], ["y"])], ["x"], ["y"])
+contains(text(counted, x_0=Range(1, 8)), "tc_arange(g, TC_I32, x_0)", "numbers up to a size")
+FIRST, LIMIT = Tensor("first", F, [], [0.0]), Tensor("limit", F, [], [2.0])
+contains(error(indexed("RANGE", FIRST, Tensor("limit", F, []), Tensor("step", F, [], [1.0]))),
+         "RANGE: numbers that are known at run time only", "numbers up to one that nobody knows")
+contains(error(indexed("RANGE", FIRST, LIMIT, Tensor("step", F, [], [0.5]))),
+         "RANGE: steps from or by 0.5, which is no whole number", "steps that are rounded")
+contains(error(indexed("RANGE", FIRST, LIMIT, Tensor("step", F, [], [0.0]))), "RANGE: a step of 0", "steps of nothing")
+contains(error(indexed("FILL", Tensor("shape", "i32", [1], [-2]), V, result=[2])),
+         "a value of rank 0 and the shape [-2]", "a shape that is none")
+contains(error(indexed("BROADCAST_ARGS", Tensor("a", "i32", [1]), Tensor("b", "i32", [1], [3]), dtype="i32")),
+         "BROADCAST_ARGS: shapes that are known at run time only", "shapes that are data")
+contains(error(indexed("MATRIX_DIAG", Tensor("x", F, []))), "MATRIX_DIAG: quantized operands, or a single number",
+         "a matrix of one number")
+contains(error(indexed("MATRIX_SET_DIAG", X, X, result=[3, 4])), "[3, 4] as the diagonal of [3, 4]",
+         "a diagonal of another rank")
+contains(error(indexed("BITWISE_XOR", X, X, result=[3, 4])), "BITWISE_XOR: bits of f32 and f32", "bits of floats")
+contains(error(indexed("ADD_N", X, PLACES)), "parts of different shapes or types", "sums of what does not fit")
+contains(error(indexed("ADD_N", Tensor("x", I8, [3], **Q), Tensor("z", I8, [3], **Q), dtype=I8)),
+         "ADD_N: quantized operands", "or has scales")
+contains(error(indexed("BUCKETIZE", X, dtype="i32", result=[3, 4], boundaries=[2.0, 1.0])),
+         "boundaries that do not rise", "buckets out of order")
+contains(error(indexed("BUCKETIZE", Tensor("x", "i64", [3]), dtype="i32", boundaries=[1.0])),
+         "BUCKETIZE: buckets of i64", "or of a dtype that f32 does not hold")
+contains(error(indexed("MIRROR_PAD", X, Tensor("sides", "i32", [2, 2], [4, 0, 0, 0]), result=[7, 4], mode=1)),
+         "a mirror image of 4 elements of 3", "more than there are")
+
+
+def part(begin: Sequence[int], end: Sequence[int], step: Sequence[int], **masks: object) -> bytes:
+    bounds = zip(("begin", "end", "step"), (begin, end, step))
+    return indexed("STRIDED_SLICE", X, *[Tensor(name, "i32", [len(at)], at) for name, at in bounds], **masks)
+
+
+contains(error(part([0, 0], [1, 1], [1, 0])), "a step of 0", "a part of no steps")
+contains(error(part([0, 0], [1], [1, 1])), "bounds of 2, 1 and 2 axes", "bounds that do not fit")
+contains(error(part([5], [6], [1], shrink_axis_mask=1)), "element 5 of 3", "an element that is not there")
+contains(error(part([0, 0, 0], [1, 1, 1], [1, 1, 1])), "bounds of 3 axes of 2, 0 places for all others",
+         "bounds of more axes than there are")
+contains(error(part([0, 0], [1, 1], [1, 1], ellipsis_mask=3)), "bounds of 0 axes of 2, 2 places for all others",
+         "all others twice")
 FOLDER.cleanup()
 done()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...symbolic import equal, wrap
 from ..dims import Shape
 from ..problems import Malformed
-from ..values import FLOATS, Value, number
+from ..values import DTYPES, FLOATS, INTEGERS, Value, number
 from .registry import Node, Scale, op
 
 
@@ -70,7 +70,7 @@ def arithmetic(n: Node) -> None:
             n.refuse(f"integers of {x.dtype}")
         text = f"tc_quantized_{name}(.a = {n.affine(x, n.quantized(0))}, .b = {n.affine(y, n.quantized(1))}" \
                f"{n.behind()})"
-    elif name == "div" and x.dtype not in FLOATS:
+    elif name == "div" and x.dtype not in (*FLOATS, "i32"):
         n.refuse(f"a quotient of {x.dtype}")
     elif x.is_constant and not y.is_constant and name in ("add", "mul"):
         text = f"tc_{name}({y}, {operand(x, y)})"
@@ -103,7 +103,8 @@ def two(n: Node) -> None:
     if n.is_integer:
         if n.scale(0) != n.scale(1) or n.name not in _COMPARISONS:
             n.refuse("quantized operands")
-    if n.name in ("POW", "ATAN2", "SQUARED_DIFFERENCE") and x.dtype not in FLOATS:
+    if x.dtype not in FLOATS and n.name in ("POW", "ATAN2") or \
+            n.name == "SQUARED_DIFFERENCE" and x.dtype not in (*FLOATS, "i32"):
         n.refuse(f"integers of {x.dtype}")
     if n.name == "SQUARED_DIFFERENCE":
         d = n.let(f"tc_sub({operand(x, y)}, {operand(y, x)})", x.dtype, shape, "difference")
@@ -112,6 +113,51 @@ def two(n: Node) -> None:
     name = (_COMPARISONS | _FLOATS | _TRUTHS)[n.name]
     dtype = "bool" if n.name in _COMPARISONS else x.dtype
     give(n, f"tc_{name}({operand(x, y)}, {operand(y, x)})", dtype, shape, first)
+
+
+@op("BITWISE_XOR", "RIGHT_SHIFT", versions=1)
+def bits(n: Node) -> None:
+    x, y, shape, first = both(n)
+    if n.is_integer or x.dtype not in INTEGERS or x.dtype != y.dtype:
+        n.refuse(f"bits of {x.dtype} and {y.dtype}")
+    if n.name == "BITWISE_XOR":
+        text = f"tc_bit_xor({operand(x, y)}, {operand(y, x)})"
+    else:   # by as many places as there are
+        places = n.let(f"tc_clamp({y}, 0, {8 * DTYPES[x.dtype][0] - 1})", y.dtype, y.shape, "places")
+        text = f"tc_shift_right({x}, {places})"
+    give(n, text, x.dtype, shape, first)
+
+
+@op("ADD_N", versions=1)
+def total(n: Node) -> None:
+    parts = [n.input(i) for i in range(n.count)]
+    if not parts or any([*p.shape] != [*parts[0].shape] or p.dtype != parts[0].dtype for p in parts):
+        raise Malformed("parts of different shapes or types")
+    if n.is_integer:
+        n.refuse("quantized operands")
+    text, dtype, shape = f"{parts[0]}", parts[0].dtype, parts[0].shape
+    for i, part in enumerate(parts[1:], 1):
+        text = f"tc_add({text}, {part})"
+        if i < len(parts) - 1:
+            text = f"{n.let(text, dtype, shape, 'sum')}"
+    if len(parts) == 1:
+        n.hand_on()
+    else:
+        n.give(text, dtype, shape)
+
+
+@op("BUCKETIZE", versions=1)
+def bucketize(n: Node) -> None:
+    """How many of the boundaries lie below each element or are it."""
+    x, first = either(n)
+    boundaries = n.real_list("boundaries")
+    if x.dtype not in ("f32", "i32"):
+        n.refuse(f"buckets of {x.dtype}")
+    if any(not a < b for a, b in zip(boundaries, boundaries[1:])):
+        raise Malformed("boundaries that do not rise")
+    values = f"{x}" if x.dtype == "f32" else f"tc_cast({x}, TC_F32)"
+    limits_ = n.importer.program.value("f32", (wrap(len(boundaries)),), elements=boundaries)
+    give(n, f"tc_cast(tc_bucketize({values}, {limits_}, true), TC_I32)", "i32", x.shape, first)
 
 
 _UNARY = {"EXP": "exp", "LOG": "log", "SQRT": "sqrt", "RSQRT": "rsqrt", "SIN": "sin", "COS": "cos", "FLOOR": "floor",
@@ -135,11 +181,12 @@ def limits(low: int | None, high: int | None, x: str) -> str:
     return f"tc_maximum({x}, {low})" if low is not None else f"tc_minimum({x}, {high})"
 
 
-@op("RELU", "RELU6", "RELU_N1_TO_1", versions=3)
+@op("RELU", "RELU6", "RELU_N1_TO_1", "RELU_0_TO_1", versions=3)
 def rectified(n: Node) -> None:
     x, first = either(n)
     if not n.is_integer:
-        calls = {"RELU": f"tc_relu({x})", "RELU6": f"tc_relu6({x})", "RELU_N1_TO_1": f"tc_clamp({x}, -1, 1)"}
+        calls = {"RELU": f"tc_relu({x})", "RELU6": f"tc_relu6({x})", "RELU_N1_TO_1": f"tc_clamp({x}, -1, 1)",
+                 "RELU_0_TO_1": f"tc_clamp({x}, 0, 1)"}
         give(n, calls[n.name], x.dtype, x.shape, first)
         return
     low, high = n.limits(n.name.lower(), x.dtype)
@@ -267,6 +314,10 @@ def select(n: Node) -> None:
         n.refuse("quantized operands")
     if x.dtype != y.dtype or p.dtype != "bool":
         raise Malformed(f"{p.dtype}, {x.dtype} and {y.dtype}")
-    if n.name == "SELECT" and not p.rank == x.rank:
+    if n.name == "SELECT" and p.rank not in (0, 1, x.rank):
         n.refuse("a condition of another rank")
-    n.give(f"tc_where({p}, {x}, {y})", x.dtype, n.broadcast(p.shape, x.shape, y.shape))
+    text, shape = f"{p}", p.shape
+    if n.name == "SELECT" and p.rank == 1 and x.rank > 1:   # of each slice along the first axis
+        shape = (*p.shape, *[wrap(1)] * (x.rank - 1))
+        text = f"tc_reshape({p}, {n.dim_list(shape)})"
+    n.give(f"tc_where({text}, {x}, {y})", x.dtype, n.broadcast(shape, x.shape, y.shape))

@@ -89,7 +89,8 @@ def pad(n: Node) -> None:
     shape = tuple(s + low[a] + high[a] for a, s in enumerate(x.shape))
     if n.name == "MIRROR_PAD":
         if n.option("mode"):
-            n.refuse("a mirror that repeats the border")
+            give(n, _mirrored(n, x, low, high), x.dtype, shape, first)
+            return
         words = f".low = {{{', '.join(map(str, low))}}}, .high = {{{', '.join(map(str, high))}}}"
         give(n, f"tc_pad_reflect({x}, {words})", x.dtype, shape, first)
         return
@@ -111,6 +112,22 @@ def pad(n: Node) -> None:
         give(n, text, x.dtype, shape, first)
     else:
         n.hand_on()
+
+
+def _mirrored(n: Node, x: Value, low: Sequence[int], high: Sequence[int]) -> str:
+    """With its mirror image on both sides, the border twice."""
+    text, shape = f"{x}", list(x.shape)
+    for a, size in enumerate(n.constant_sizes(x.shape)):
+        if not low[a] and not high[a]:
+            continue
+        if low[a] > size or high[a] > size:
+            raise Malformed(f"a mirror image of {max(low[a], high[a])} elements of {size}")
+        middle = n.let(text, x.dtype, shape, "middle") if text != f"{x}" else x
+        parts = [f"tc_flip(tc_slice({middle}, {a}, 0, {low[a]}), {a})"] * bool(low[a]) + [f"{middle}"] \
+            + [f"tc_flip(tc_slice({middle}, {a}, {size - high[a]}, {size}), {a})"] * bool(high[a])
+        text = f"tc_concat({a}, {', '.join(parts)})"
+        shape[a] += low[a] + high[a]
+    return text
 
 
 @op("CONCATENATION", versions=4)
@@ -194,44 +211,92 @@ def slice_(n: Node) -> None:
         n.give(text, x.dtype, shape)
 
 
+class _Bounds:
+    """Which elements of an axis: count of them from `first` on, `step` apart."""
+
+    def __init__(self, size: int, begin: int | None, end: int | None, step: int):
+        """Bounds that are None are the axis's ends; negative ones count from the end, others are cut off there."""
+        least, most = (0, size) if step > 0 else (-1, size - 1)
+
+        def cut(at: int) -> int:
+            return min(max(at + size * (at < 0), least), most)
+        self.first = (least if step > 0 else most) if begin is None else cut(begin)
+        last = (most if step > 0 else least) if end is None else cut(end)
+        self.step, self.count = step, max(-((last - self.first) // -step), 0)
+
+    def of(self, text: str, axis: int, size: int) -> str:
+        """The call that takes them of an axis of that size."""
+        first, step, count = self.first, self.step, self.count
+        if step < 0:
+            text, first, step = f"tc_flip({text}, {axis})", size - 1 - first, -step
+        last = first + (count - 1) * step + 1 if count else first
+        if (first, last) == (0, size) and step == 1:
+            return text
+        return f"tc_slice({text}, {axis}, {first}, {last})" if step == 1 else \
+            f"tc_slice_step({text}, {axis}, {first}, {last}, {step})"
+
+
 @op("STRIDED_SLICE", versions=8)
 def strided_slice(n: Node) -> None:
+    """Bounds of each axis, in order. A bit of a mask says what else a place is: all axes that no other place is of, a
+    new axis, an axis that goes."""
     x = n.input(0)
     begin, end, stride = (n.integers(i, "a bound") for i in (1, 2, 3))
     masks = {name: n.option(f"{name}_mask") for name in ("begin", "end", "shrink_axis", "ellipsis", "new_axis")}
-    if masks["ellipsis"] or masks["new_axis"] or n.option("offset"):
-        n.refuse("an ellipsis, a new axis or an offset")
-    if not len(begin) == len(end) == len(stride) <= x.rank:
-        raise Malformed(f"bounds of {len(begin)} axes of {x.rank}")
+    if n.option("offset"):   # the ends count from where the bounds begin
+        end = tuple(b + e for b, e in zip(begin, end))
+
+    def has(name: str, i: int) -> bool:
+        return bool(masks[name] >> i & 1)
+    if not len(begin) == len(end) == len(stride):
+        raise Malformed(f"bounds of {len(begin)}, {len(end)} and {len(stride)} axes")
+    places = range(len(stride))
+    dots = [i for i in places if has("ellipsis", i)]
+    own = [i for i in places if not has("ellipsis", i) and not has("new_axis", i)]
+    if len(own) > x.rank or len(dots) > 1:
+        raise Malformed(f"bounds of {len(own)} axes of {x.rank}, {len(dots)} places for all others")
     n.same_scale()
-    text, shape, gone = f"{x}", list(x.shape), []
-    for axis, step in enumerate(stride):
-        if step < 1:
-            n.refuse(f"a step of {step}")
-        one = masks["shrink_axis"] >> axis & 1
-        if step == 1 and not masks["shrink_axis"] >> axis & 1 and masks["begin"] >> axis & masks["end"] >> axis & 1:
-            continue
-        size = n.constant_sizes(x.shape[axis:axis + 1])[0]
-        low = 0 if masks["begin"] >> axis & 1 else begin[axis] + size * (begin[axis] < 0)
-        high = size if masks["end"] >> axis & 1 else end[axis] + size * (end[axis] < 0)
-        low = min(max(low, 0), size)
-        high = low + 1 if one else min(max(high, low), size)
-        if one and low >= size:
-            raise Malformed(f"element {begin[axis]} of {size}")
-        if one:
-            gone.append(axis)
-        count = -(-(high - low) // step)
-        if count != size:
-            text = f"tc_slice({text}, {axis}, {low}, {high})" if step == 1 else \
-                f"tc_slice_step({text}, {axis}, {low}, {high}, {step})"
-        shape[axis] = wrap(count)
-    if gone:
-        shape = [s for a, s in enumerate(shape) if a not in gone]
+    text, axis = f"{x}", 0
+    shape: list[Expr] = []
+    for i in places:
+        if has("ellipsis", i):
+            skipped = x.rank - len(own)
+            shape += x.shape[axis:axis + skipped]
+            axis += skipped
+        elif has("new_axis", i):
+            shape.append(wrap(1))
+        elif stride[i] == 1 and has("begin", i) and has("end", i) and not has("shrink_axis", i):
+            shape.append(x.shape[axis])
+            axis += 1
+        else:
+            size = n.constant_sizes(x.shape[axis:axis + 1])[0]
+            text = _bounded(n, text, axis, size, (None if has("begin", i) else begin[i],
+                                                  None if has("end", i) else end[i], stride[i]),
+                            has("shrink_axis", i), shape)
+            axis += 1
+    shape += x.shape[axis:]
+    if any(has("new_axis", i) or has("shrink_axis", i) for i in places if not has("ellipsis", i)):
         text = f"tc_reshape({text}, {n.dim_list(shape)})" if shape else f"tc_reshape_scalar({text})"
     if text == f"{x}":
         n.hand_on()
     else:
         n.give(text, x.dtype, shape)
+
+
+def _bounded(n: Node, text: str, axis: int, size: int, bounds: tuple[int | None, int | None, int], one: bool,
+             shape: list[Expr]) -> str:
+    """The elements of an axis; shape: of the result, to which the axis is added unless it is `one` element."""
+    begin, end, step = bounds
+    if not step:
+        raise Malformed("a step of 0")
+    if one:
+        at = 0 if begin is None else begin + size * (begin < 0)
+        if not 0 <= at < size:
+            raise Malformed(f"element {begin} of {size}")
+        return f"tc_slice({text}, {axis}, {at}, {at + 1})" if size != 1 else text
+    found = _Bounds(size, begin, end, step)
+    shape.append(wrap(found.count))
+    return found.of(text, axis, size)
 
 
 @op("PACK", versions=4)

@@ -126,6 +126,12 @@ class Node:
         t = self.operator.options
         return t.integers(place, kind.lstrip("*")) if t is not None else ()
 
+    def real_list(self, name: str) -> tuple[float, ...]:
+        self.asked.add(name)
+        place, kind, _ = OPTIONS[self.name][name]
+        t = self.operator.options
+        return tuple(float(v) for v in t.numbers(place, kind.lstrip("*"))) if t is not None else ()
+
     def text(self, name: str) -> str:
         """An option that is a string."""
         self.asked.add(name)
@@ -277,7 +283,7 @@ class Node:
 
     def limits(self, kind: str, dtype: str) -> tuple[int | None, int | None]:
         """The integers that an activation limits the result to; None: the dtype's own end."""
-        ends = {"relu": (0.0, None), "relu6": (0.0, 6.0), "relu_n1_to_1": (-1.0, 1.0)}
+        ends = {"relu": (0.0, None), "relu6": (0.0, 6.0), "relu_n1_to_1": (-1.0, 1.0), "relu_0_to_1": (0.0, 1.0)}
         if kind not in ends or dtype not in ("i8", "u8", "i16"):
             self.refuse(f"the activation {kind} of {dtype}")
         into = self.into()

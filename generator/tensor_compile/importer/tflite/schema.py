@@ -72,6 +72,7 @@ _OPTIONS = {
     "UNPACK": "count:i32 axis:i32",
     "GATHER": "axis:i32 batch_dims:i32",
     "ONE_HOT": "axis:i32",
+    "BUCKETIZE": "boundaries:*f32",
     "REVERSE_SEQUENCE": "time:i32 batch:i32",
     "LEAKY_RELU": "alpha:f32",
     "CAST": "from:i8 to:i8",

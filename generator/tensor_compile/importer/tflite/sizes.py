@@ -8,7 +8,7 @@ import math
 from typing import Callable, Sequence
 
 from ...symbolic import Expr, equal, floordiv, wrap
-from ..dims import ARITHMETIC, REPEATED, constants
+from ..dims import ARITHMETIC, REPEATED, broadcast, constants
 from ..values import Value
 from .registry import Node
 
@@ -128,6 +128,33 @@ def gather(n: Node, operands: Sequence[Value]) -> Value | None:
     if sizes is None or math.prod(sizes) > MOST or any(not 0 <= i < len(_elements(x)) for i in index):
         return None
     return _vector(x, [_elements(x)[i] for i in index], *sizes)
+
+
+@_folding("FILL")
+def fill(n: Node, operands: Sequence[Value]) -> Value | None:
+    sizes = operands[0].integers
+    if sizes is None or operands[1].rank or any(s < 0 for s in sizes) or math.prod(sizes) > MOST:
+        return None
+    return _vector(operands[1], _elements(operands[1]) * math.prod(sizes), *sizes)
+
+
+@_folding("RANGE")
+def steps(n: Node, operands: Sequence[Value]) -> Value | None:
+    numbers = [v.integers for v in operands]
+    if any(v is None or len(v) != 1 for v in numbers):
+        return None
+    first, limit, step = (v[0] for v in numbers if v is not None)
+    found = range(first, limit, step) if step else range(0)
+    return _vector(operands[0], [wrap(i) for i in found], len(found)) if 0 < len(found) <= MOST else None
+
+
+@_folding("BROADCAST_ARGS")
+def broadcast_args(n: Node, operands: Sequence[Value]) -> Value | None:
+    """The shape that two shapes broadcast to."""
+    if any(x.rank != 1 for x in operands):
+        return None
+    found = broadcast(*(tuple(_elements(x)) for x in operands))
+    return None if found is None else _vector(operands[0], found, len(found))
 
 
 @_folding("CAST")
