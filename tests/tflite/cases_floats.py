@@ -155,3 +155,25 @@ def make_making() -> None:
                                   Tensor("h", "i32", [3]), Tensor("y", "f32", [2, 3, 4])],
          [Operator("BROADCAST_ARGS", ["a", "b"], ["h"]), Operator("BROADCAST_TO", ["x", "h"], ["y"], {}, 2)], ["x"],
          ["y"])
+
+
+def make_boxes() -> None:
+    """Boxes that overlap: more than may stay, fewer, and pairs that are equal, whose overlap is the threshold."""
+    for i, (count, most, overlap, least) in enumerate([(30, 10, 0.5, 0.0), (40, 40, 0.3, -1.0), (6, 9, 0.6, 0.5),
+                                                         (14, 14, 1.0, -9.0)]):
+        corners = numpy.sort(r.uniform(0, 1, size=(count, 2, 2)).astype(numpy.float32), axis=1)
+        corners[::3] = corners[::3, ::-1]   # the other way round
+        if overlap == 1:
+            corners[1::2] = corners[::2]
+        boxes = constant("k", "f32", [count, 4], corners.reshape(count, 4))
+        given = [Tensor("x", "f32", [count, 4]), boxes, Tensor("b", "f32", [count, 4]), Tensor("s", "f32", [count]),
+                 Tensor("most", "i32", [], [most]), Tensor("overlap", "f32", [], [overlap]),
+                 Tensor("least", "f32", [], [least]), Tensor("sigma", "f32", [], [0.0]), sizes("none", [0, 0]),
+                 Tensor("at", "i32", [most]), Tensor("y", "f32", [most]), Tensor("n", "i32", [])]
+        # Each box is moved by a small share of what comes in.
+        move = [Tensor("share", "f32", [], [0.02 * (overlap < 1)]), Tensor("m", "f32", [count, 4])]
+        moved = [Operator("MUL", ["x", "share"], ["m"]), Operator("ADD", ["m", "k"], ["b"])]
+        for version, (inputs, outputs) in {4: ([], []), 5: (["sigma"], ["y"])}.items():
+            case(f"float_nms_v{version}_{i}", [*given, *move],
+                 [*moved, Operator(f"NON_MAX_SUPPRESSION_V{version}", ["b", "s", "most", "overlap", "least", *inputs],
+                                   ["at", *outputs, "n"])], ["x", "s"], ["at", *outputs, "n"])

@@ -375,5 +375,24 @@ contains(error(part([0, 0, 0], [1, 1, 1], [1, 1, 1])), "bounds of 3 axes of 2, 0
          "bounds of more axes than there are")
 contains(error(part([0, 0], [1, 1], [1, 1], ellipsis_mask=3)), "bounds of 0 axes of 2, 2 places for all others",
          "all others twice")
+
+# -- boxes
+# ---------------------------------------------------------------------------------------------------------------------
+def boxes(most: Sequence[int] | None = (2,), overlap: float = 0.5, sigma: float = 0.0, dtype: str = F,
+          rank: int = 2) -> bytes:
+    given = [Tensor("b", dtype, [3, 4, 1][:rank]), Tensor("s", dtype, [3]), Tensor("most", "i32", [], most),
+             Tensor("overlap", F, [], [overlap]), Tensor("least", F, [], [0.0]), Tensor("sigma", F, [], [sigma])]
+    return model([*given, Tensor("at", "i32", [2]), Tensor("y", F, [2]), Tensor("n", "i32", [])],
+                 [Operator("NON_MAX_SUPPRESSION_V5", [t.name for t in given], ["at", "y", "n"])],
+                 ["b", "s", *["most"] * (most is None)], ["at", "y", "n"])
+
+
+contains(text(boxes()), ".iou_threshold = 0.49999997,", "boxes that stay")
+contains(error(boxes(most=None)), "NON_MAX_SUPPRESSION_V5: how many boxes stay is known at run time only",
+         "as many as are known")
+contains(error(boxes(sigma=0.5)), "boxes that lower the scores of others (a sigma that is not 0)", "or go slowly")
+contains(error(boxes(overlap=2)), "boxes of the shape [3, 4], (2,) of them, an overlap of 2.0", "an overlap beyond 1")
+contains(error(boxes(rank=1)), "boxes of the shape [3]", "boxes that are none")
+contains(error(boxes(dtype="i8")), "boxes of i8 with scores of i8", "of floats alone")
 FOLDER.cleanup()
 done()
