@@ -177,3 +177,41 @@ def make_boxes() -> None:
             case(f"float_nms_v{version}_{i}", [*given, *move],
                  [*moved, Operator(f"NON_MAX_SUPPRESSION_V{version}", ["b", "s", "most", "overlap", "least", *inputs],
                                    ["at", *outputs, "n"])], ["x", "s"], ["at", *outputs, "n"])
+
+
+def make_recurrent() -> None:
+    """Recurrent layers: the first call, in which their states are zeros."""
+    def numbers(name: str, *shape: int) -> Tensor:
+        return constant(name, "f32", shape, (r.normal(size=shape) / 4).astype(numpy.float32))
+
+    gates = ("i", "f", "c", "o")
+    for name, peepholes, steps_first in (("", False, False), ("_peepholes", True, False),
+                                         ("_steps_first", False, True)):
+        batch, steps, depth, hidden = 2, 5, 6, 7
+        w = [numbers(f"w{g}", hidden, depth) for g in gates] + [numbers(f"r{g}", hidden, hidden) for g in gates]
+        p = [numbers(f"p{g}", hidden) for g in "ifo"] if peepholes else []
+        b = [numbers(f"b{g}", hidden) for g in gates]
+        states = [Tensor(f"lstm_{s}{name}", "f32", [batch, hidden], variable=True) for s in "hc"]
+        shape = [steps, batch] if steps_first else [batch, steps]
+        inputs = ["x", *[t.name for t in w], *([t.name for t in p] or [""] * 3), *[t.name for t in b], "", "",
+                  *[t.name for t in states], "", "", "", ""]
+        case(f"float_lstm{name}", [Tensor("x", "f32", [*shape, depth]), *w, *p, *b, *states,
+                                   Tensor("y", "f32", [*shape, hidden])],
+             [Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", inputs, ["y"], {"activation": 4, "time_major": steps_first})],
+             ["x"], ["y"])
+    for name, options in (("", {"activation": 4}), ("_relu", {"activation": 1, "time_major": True})):
+        state = Tensor(f"rnn{name}", "f32", [4 if name else 3, 6], variable=True)
+        case(f"float_rnn{name}", [Tensor("x", "f32", [3, 4, 5]), numbers("w", 6, 5), numbers("r", 6, 6),
+                                  numbers("b", 6), state, Tensor("y", "f32", [3, 4, 6])],
+             [Operator("UNIDIRECTIONAL_SEQUENCE_RNN", ["x", "w", "r", "b", state.name], ["y"], options)], ["x"], ["y"])
+    for rank in (1, 2):
+        case(f"float_svdf_{rank}", [Tensor("x", "f32", [2, 5]), numbers("w", 6, 5), numbers("t", 6, 4),
+                                    numbers("b", 6 // rank), Tensor(f"svdf_{rank}", "f32", [2, 24], variable=True),
+                                    Tensor("y", "f32", [2, 6 // rank])],
+             [Operator("SVDF", ["x", "w", "t", "b", f"svdf_{rank}"], ["y"], {"rank": rank, "activation": rank - 1})],
+             ["x"], ["y"])
+    case("float_svdf_twice", [*[Tensor(name, "f32", [2, 5]) for name in ("x", "x2")], numbers("w", 6, 5),
+                              numbers("t", 6, 4), Tensor("svdf_twice", "f32", [2, 24], variable=True),
+                              *[Tensor(name, "f32", [2, 6]) for name in ("y", "y2")]],
+         [Operator("SVDF", [x, "w", "t", "", "svdf_twice"], [y], {"rank": 1}) for x, y in (("x", "y"), ("x2", "y2"))],
+         ["x", "x2"], ["y", "y2"])

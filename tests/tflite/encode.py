@@ -89,7 +89,8 @@ def flatbuffer(root: Table) -> bytes:
 
 @dataclass(slots=True)
 class Tensor:
-    """data: elements of a constant. scales, zeros: of quantized ones. open: axes whose size may differ."""
+    """data: elements of a constant. scales, zeros: of quantized ones. open: axes whose size may differ. variable: its
+    value stays from call to call."""
 
     name: str
     dtype: str
@@ -99,6 +100,7 @@ class Tensor:
     zeros: Sequence[int] = ()
     axis: int = 0
     open: Sequence[int] = ()
+    variable: bool = False
 
 
 @dataclass(slots=True)
@@ -132,6 +134,7 @@ OPTION_NUMBERS = {
     "IF": 92, "WHILE": 93, "CALL_ONCE": 103, "REVERSE_V2": 81, "CUMSUM": 102,
     "TOPK_V2": 34, "SPACE_TO_BATCH_ND": 25, "BATCH_TO_SPACE_ND": 24,
     "NON_MAX_SUPPRESSION_V4": 95, "NON_MAX_SUPPRESSION_V5": 96,
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": 71, "UNIDIRECTIONAL_SEQUENCE_RNN": 31, "SVDF": 6,
     "FILL": 68, "RANGE": 73, "ZEROS_LIKE": 67, "MATRIX_DIAG": 88, "MATRIX_SET_DIAG": 90, "BITWISE_XOR": 125,
     "RIGHT_SHIFT": 126, "ADD_N": 82, "BUCKETIZE": 115, "SELECT": 47, "SQUARED_DIFFERENCE": 76,
     "CONV_3D": 106, "CONV_3D_TRANSPOSE": 106, "LOCAL_RESPONSE_NORMALIZATION": 13, "L2_POOL_2D": 5,
@@ -182,8 +185,9 @@ def _graph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Seq
                    ("i32", t.axis)]) if t.scales else None
         dtype = NUMBERS.get(t.dtype, RESOURCE)
         signature = [None, None, Vector("i32", [-1 if a in t.open else s for a, s in enumerate(t.shape)])]
+        signature[0] = ("bool", 1) if t.variable else None
         made.append(Table([Vector("i32", t.shape), ("i8", dtype), ("u32", number), text(t.name), q,
-                           *(signature if t.open else [])]))
+                           *(signature if t.open else signature[:1])]))
     table = []
     for o in operators:
         kind = OPTION_NUMBERS.get(o.name)

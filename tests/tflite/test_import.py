@@ -394,5 +394,65 @@ contains(error(boxes(sigma=0.5)), "boxes that lower the scores of others (a sigm
 contains(error(boxes(overlap=2)), "boxes of the shape [3, 4], (2,) of them, an overlap of 2.0", "an overlap beyond 1")
 contains(error(boxes(rank=1)), "boxes of the shape [3]", "boxes that are none")
 contains(error(boxes(dtype="i8")), "boxes of i8 with scores of i8", "of floats alone")
+
+# -- recurrent layers, whose states are variables among their inputs
+# ---------------------------------------------------------------------------------------------------------------------
+def matrix(name: str, *shape: int) -> Tensor:
+    return Tensor(name, F, shape, [0.5] * (shape[0] * (shape[1] if shape[1:] else 1)))
+
+
+def lstm(*more: Tensor, missing: Sequence[int] = (), depth: int = 3, rank: int = 3, dtype: str = F, batch: int = 1,
+         variable: bool = True, **options: object) -> bytes:
+    """An LSTM of two cells. more: tensors for the places that they are called by; missing: places without a tensor."""
+    parts = {i: matrix(f"w{i}", 2, 3 if i < 5 else 2) for i in range(1, 9)}
+    parts |= {i: matrix(f"b{i}", 2) for i in range(12, 16)}
+    parts |= {i: Tensor(f"s{i}", F, [batch, 2], variable=variable) for i in (18, 19)} | {int(t.name): t for t in more}
+    parts = {i: t for i, t in parts.items() if i not in missing}
+    tensors = [Tensor("x", dtype, [1, 4, depth][3 - rank:]), *parts.values(), Tensor("y", F, [1, 4, 2])]
+    names = ["x", *[parts[i].name if i in parts else "" for i in range(1, 24)]]
+    return model(tensors, [Operator("UNIDIRECTIONAL_SEQUENCE_LSTM", names, ["y"], {"activation": 4, **options})],
+                 ["x"], ["y"])
+
+
+written = text(lstm())
+contains(written, 'tc_state(g, "s18", TC_F32, 1, 2)', "a variable tensor is a state")
+contains(written, "tc_assign(s18, ", "which keeps what is behind the last step")
+contains(text(lstm(Tensor("1", I8, [2, 3], [1] * 6, **Q))), "tc_dequantize(", "weights of integers become floats")
+for name, content, message in (
+        ("another activation", lstm(activation=1), "a cell with the activation relu, a limit or diagonal weights"),
+        ("limits", lstm(cell_clip=1.0), "a cell with the activation tanh, a limit or diagonal weights"),
+        ("norms", lstm(matrix("21", 2)), "a projection or norms of gates"),
+        ("no input gate", lstm(missing=[1, 5, 12]), "a cell without an input gate, or with peepholes of some gates"),
+        ("one peephole", lstm(matrix("9", 2)), "a cell without an input gate, or with peepholes of some gates"),
+        ("integers", lstm(dtype="i32"), "sequences of i32"),
+        ("frames", lstm(rank=2), "sequences of rank 2"),
+        ("another depth", lstm(depth=4), "weights of the shapes [1, 8, 3] and [1, 8, 2] for [1, 4, 4]"),
+        ("gates of several sizes", lstm(matrix("2", 3, 3)), "weight of the shapes [2, 3], [2, 3], [3, 3], [2, 3]"),
+        ("a state of another size", lstm(batch=2), "a state of the shape [2, 2] for [1, 2]"),
+        ("a bias of two axes", lstm(*[matrix(f"{i}", 2, 1) for i in range(12, 16)]), "a bias of rank 2")):
+    contains(error(content), message, f"an LSTM that is refused: {name}")
+
+
+def simple(name: str, *operands: Tensor, result: Sequence[int], **options: object) -> bytes:
+    return model([*operands, Tensor("y", F, result)], [Operator(name, [t.name for t in operands], ["y"], options)],
+                 ["x"], ["y"])
+
+
+HELD, FRAMES = Tensor("h", F, [1, 2], variable=True), Tensor("x", F, [1, 4, 3])
+contains(error(simple("UNIDIRECTIONAL_SEQUENCE_RNN", FRAMES, matrix("w", 2, 3), matrix("r", 2, 2), matrix("b", 2), HELD,
+                      result=[1, 4, 2], activation=3)), "a cell with the activation relu6", "another function")
+contains(error(simple("UNIDIRECTIONAL_SEQUENCE_RNN", FRAMES, matrix("w", 2, 2), matrix("r", 2, 2), matrix("b", 2), HELD,
+                      result=[1, 4, 2], activation=4)), "weights of the shapes [1, 2, 2] and [1, 2, 2] for [1, 4, 3]",
+         "or another depth")
+for name, operands, rank, message in (
+        ("depths", [Tensor("x", F, [1, 4]), matrix("w", 2, 3), matrix("t", 2, 2), matrix("b", 2), HELD], 1,
+         "weights of the shapes [2, 3] and [2, 2] for [1, 4]"),
+        ("units", [Tensor("x", F, [1, 3]), matrix("w", 2, 3), matrix("t", 2, 2), matrix("b", 2), HELD], 4,
+         "2 filters in units of 4"),
+        ("a state", [Tensor("x", F, [1, 3]), matrix("w", 2, 3), matrix("t", 2, 2), matrix("b", 2), HELD], 1,
+         "a state of the shape [1, 2] for 2 filters of 2 features"),
+        ("integers", [Tensor("x", I8, [1, 3], **Q), matrix("w", 2, 3), matrix("t", 2, 2), matrix("b", 2), HELD], 1,
+         "SVDF: frames of i8")):
+    contains(error(simple("SVDF", *operands, result=[1, 2], rank=rank)), message, f"filters that do not fit: {name}")
 FOLDER.cleanup()
 done()

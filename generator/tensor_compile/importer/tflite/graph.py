@@ -23,6 +23,8 @@ from .variables import Variable, store
 
 MOST = 1 << 40   # bytes of a tensor
 MOST_DEEP = 16   # graphs within graphs
+# Operations that read variables among their inputs and say what these become.
+_STATEFUL = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN", "SVDF")
 
 # What a weight is called by the operation that reads it, and at which place.
 _ROLES = {(name, i): role for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
@@ -64,6 +66,7 @@ class Importer:
         self.problems: list[Problem] = []
         self.resources: dict[int, Variable] = {}   # by the tensor that names the variable
         self._variables: dict[str, Variable] = {}
+        self._kept: dict[int, Variable] = {}    # by the tensor that is a variable itself
         self._states = Names()
         self._depth = 0    # of graphs that operators run
         self._held: dict[int, Held] = {}
@@ -78,7 +81,7 @@ class Importer:
             self._input(i, names)
         for operator in _needed(self.graph):
             self._operator(operator)
-        for variable in self._variables.values():
+        for variable in (*self._variables.values(), *self._kept.values()):
             self.statements += store(variable)
         if not self.graph.outputs:
             raise Malformed("it has no outputs")
@@ -154,6 +157,23 @@ class Importer:
     def state_name(self, name: str) -> str:
         return self._states.take(_dotted(name) or "state")
 
+    def _begin(self, i: int) -> None:
+        """A tensor that is a variable becomes a state, zeros at first."""
+        t = self.graph.tensors[i]
+        if self._depth:
+            raise Unsupported("a variable within a graph that an operator runs")
+        name, shape = self.state_name(t.name), tuple(wrap(s) for s in t.shape)
+        value = self.program.value(self.dtype(t), shape, hint=name)
+        sizes_ = "".join(f", {s}" for s in t.shape)
+        self.statements.append(Statement(f'tc_state(g, "{name}", TC_{value.dtype.upper()}{sizes_})', value, keep=True))
+        self._held[i] = Held(value)
+        self._kept[i] = Variable(t.name, handle=value, current=value)
+
+    def keep(self, i: int, value: Value) -> None:
+        """What a tensor that is a variable becomes, also for the operators behind."""
+        self._held[i] = Held(value)
+        self._kept[i].current, self._kept[i].assigned = value, True
+
     def block(self, number: int, operands: Sequence[Value]) -> tuple[list[Statement], list[Value | None]]:
         """The statements of a graph that an operator runs, and what it gives; None for what could not be imported."""
         if not 0 < number < len(self.graphs):
@@ -225,6 +245,10 @@ class Importer:
         before = len(self.statements)
         node = Node(self, operator)
         try:
+            if operator.name in _STATEFUL:
+                for i in operator.inputs:
+                    if i >= 0 and i not in self._held and self.graph.tensors[i].is_variable:
+                        self._begin(i)
             if any(h.last is None and h.first is None for h in (self.held(i) for i in operator.inputs if i >= 0)):
                 self._failed(operator)
                 return

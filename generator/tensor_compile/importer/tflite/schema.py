@@ -72,6 +72,10 @@ _OPTIONS = {
     "UNPACK": "count:i32 axis:i32",
     "GATHER": "axis:i32 batch_dims:i32",
     "ONE_HOT": "axis:i32",
+    "UNIDIRECTIONAL_SEQUENCE_LSTM": "activation:i8 cell_clip:f32 proj_clip:f32 time_major:bool asymmetric:bool "
+                                    "diagonal:bool",
+    "UNIDIRECTIONAL_SEQUENCE_RNN": "time_major:bool activation:i8 asymmetric:bool",
+    "SVDF": "rank:i32 activation:i8 asymmetric:bool",
     "BUCKETIZE": "boundaries:*f32",
     "REVERSE_SEQUENCE": "time:i32 batch:i32",
     "LEAKY_RELU": "alpha:f32",
