@@ -215,3 +215,23 @@ def make_recurrent() -> None:
                               *[Tensor(name, "f32", [2, 6]) for name in ("y", "y2")]],
          [Operator("SVDF", [x, "w", "t", "", "svdf_twice"], [y], {"rank": 1}) for x, y in (("x", "y"), ("x2", "y2"))],
          ["x", "x2"], ["y", "y2"])
+
+
+def make_spectra() -> None:
+    """Spectra of rows and of matrices, cut and filled with zeros, and what models make of them."""
+    for name, shape, lengths in (("rows", [3, 1, 16], [1, 16]), ("filled", [2, 1, 12], [1, 32]),
+                                 ("cut", [2, 5, 14], [4, 8]), ("matrices", [2, 8, 16], [8, 16])):
+        rows, columns = lengths[0], lengths[1] // 2 + 1
+        z = Tensor("z", "complex64", [shape[0], rows, columns])
+        flat = Tensor("f", "complex64", [shape[0], rows * columns])
+        results = [Tensor("y", "f32", z.shape), Tensor("im", "f32", flat.shape), Tensor("re", "f32", z.shape)]
+        case(f"float_rfft2d_{name}", [Tensor("x", "f32", shape), sizes("lengths", lengths), z, flat, *results,
+                                      sizes("shape", flat.shape)],
+             [Operator("RFFT2D", ["x", "lengths"], ["z"]), Operator("COMPLEX_ABS", ["z"], ["y"]),
+              Operator("RESHAPE", ["z", "shape"], ["f"]), Operator("IMAG", ["f"], ["im"]),
+              Operator("REAL", ["z"], ["re"])], ["x"], ["y", "im", "re"])
+    case("float_rfft2d_squeezed", [Tensor("x", "f32", [4, 1, 8]), sizes("lengths", [1, 8]), sizes("axis", [0]),
+                                   Tensor("z", "complex64", [4, 1, 5]), Tensor("s", "complex64", [4, 5]),
+                                   Tensor("e", "complex64", [1, 4, 5]), Tensor("y", "f32", [1, 4, 5])],
+         [Operator("RFFT2D", ["x", "lengths"], ["z"]), Operator("SQUEEZE", ["z"], ["s"], {"dims": [1]}),
+          Operator("EXPAND_DIMS", ["s", "axis"], ["e"]), Operator("COMPLEX_ABS", ["e"], ["y"])], ["x"], ["y"])

@@ -11,7 +11,7 @@ from tensor_compile.importer.tflite.flatbuffer import KINDS
 from tensor_compile.importer.tflite.schema import IDENTIFIER, OPERATIONS, OPTIONS, TYPES
 
 RESOURCE = 13    # the type of a tensor that names a variable
-NUMBERS = {dtype: number for number, dtype in TYPES.items()}
+NUMBERS = {dtype: number for number, dtype in TYPES.items()} | {"complex64": 8}
 LETTERS = {"f32": "f", "i32": "i", "i64": "q", "i8": "b", "u8": "B", "i16": "h", "bool": "?"}
 
 Field = Union[tuple[str, float], "Table", "Vector", None]
@@ -135,6 +135,7 @@ OPTION_NUMBERS = {
     "TOPK_V2": 34, "SPACE_TO_BATCH_ND": 25, "BATCH_TO_SPACE_ND": 24,
     "NON_MAX_SUPPRESSION_V4": 95, "NON_MAX_SUPPRESSION_V5": 96,
     "UNIDIRECTIONAL_SEQUENCE_LSTM": 71, "UNIDIRECTIONAL_SEQUENCE_RNN": 31, "SVDF": 6,
+    "RFFT2D": 105,
     "FILL": 68, "RANGE": 73, "ZEROS_LIKE": 67, "MATRIX_DIAG": 88, "MATRIX_SET_DIAG": 90, "BITWISE_XOR": 125,
     "RIGHT_SHIFT": 126, "ADD_N": 82, "BUCKETIZE": 115, "SELECT": 47, "SQUARED_DIFFERENCE": 76,
     "CONV_3D": 106, "CONV_3D_TRANSPOSE": 106, "LOCAL_RESPONSE_NORMALIZATION": 13, "L2_POOL_2D": 5,

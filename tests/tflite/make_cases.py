@@ -21,7 +21,8 @@ from typing import Sequence
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy
 from case_parts import affine, case, cases, constant, one, r, ranges, result_window, scale, sizes, weights
-from cases_floats import make_boxes, make_indexing, make_making, make_recurrent, make_windows
+from cases_floats import make_boxes, make_indexing, make_making, make_recurrent, make_spectra, \
+    make_windows
 from encode import Operator, Tensor
 
 HERE = Path(__file__).resolve().parent
@@ -332,7 +333,8 @@ def make_integers() -> None:
 def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
         for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing,
-                      make_windows, make_making, make_boxes, make_recurrent):
+                      make_windows, make_making, make_boxes, make_recurrent,
+                      make_spectra):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)

@@ -454,5 +454,31 @@ for name, operands, rank, message in (
         ("integers", [Tensor("x", I8, [1, 3], **Q), matrix("w", 2, 3), matrix("t", 2, 2), matrix("b", 2), HELD], 1,
          "SVDF: frames of i8")):
     contains(error(simple("SVDF", *operands, result=[1, 2], rank=rank)), message, f"filters that do not fit: {name}")
+
+# -- spectra
+# ---------------------------------------------------------------------------------------------------------------------
+LENGTHS, WAVES = Tensor("n", "i32", [2], [1, 4]), Tensor("x", F, [3, 1, 4])
+
+
+def spectrum(op: Operator, result: Tensor, x: Tensor = WAVES, lengths: Tensor = LENGTHS) -> bytes:
+    return model([x, lengths, Tensor("z", "complex64", [3, 1, 3]), result],
+                 [Operator("RFFT2D", ["x", "n"], ["z"]), op], ["x"], ["y"])
+
+
+ABS = Operator("COMPLEX_ABS", ["z"], ["y"])
+contains(text(spectrum(ABS, Tensor("y", F, [3, 1, 3]))),
+         "tc_dft(tc_unsqueeze(x, 3), .axis = 2, TC_SIZES(4), .onesided = true)", "the magnitudes of a spectrum")
+contains(error(spectrum(Operator("MUL", ["z", "z"], ["y"]), Tensor("y", "complex64", [3, 1, 3]))),
+         "MUL: operands that are complex numbers", "what takes no complex numbers")
+contains(error(small(Operator("REAL", ["x"], ["y"]))), "REAL: operands that are no complex numbers",
+         "what takes no others")
+contains(error(spectrum(ABS, Tensor("y", F, [3, 1, 3]), x=Tensor("x", "i32", [3, 1, 4]))),
+         "RFFT2D: the spectrum of i32", "waves of floats alone")
+contains(error(spectrum(ABS, Tensor("y", F, [3, 1, 3]), lengths=Tensor("n", "i32", [1], [4]))),
+         "1 lengths of a tensor of rank 3", "along two axes")
+contains(error(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex64", [2, 3]))),
+         "SQUEEZE: complex numbers of the shape [3, 1, 3] that become [2, 3]", "numbers that become fewer")
+contains(text(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex64", [3, 3]))),
+         'tc_reshape(z, 3, 3, 2)', "an output of complex numbers has a last axis with their parts")
 FOLDER.cleanup()
 done()

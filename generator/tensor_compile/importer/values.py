@@ -31,6 +31,8 @@ UNSIGNED = ("u8", "u16", "u32", "u64")
 INTEGERS = SIGNED + UNSIGNED
 FOLDED = INTEGERS + ("bool",)
 
+COMPLEX = "complex"    # the kind of a value whose last axis has the two parts of numbers
+
 # A value within the text of a statement: MARK number MARK.
 MARK = "\x02"
 _numbers = itertools.count()
@@ -62,7 +64,7 @@ class Value:
     """elements: row-major, where they are known; splat: the one number that all elements are; data: of a constant;
     hint: what its C variable may be called; weight: the name of a constant in the weights file, given when it is first
     used; kind: of integers of 4 and 2 bits, one an element of i8 or u8 ("i4"), and of small floats, bit patterns of u8
-    ("e4m3fn"), which, and "complex" where the last axis has the two parts of numbers;
+    ("e4m3fn"), which, and COMPLEX;
     counted: where the size of an axis is data, how many places of it there are, and the axis;
     zeros are behind them, unless the value is rough."""
 

@@ -13,12 +13,12 @@ from ..dims import DEFAULT_HIGH, Dims, Range
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Origin, Program, Statement
 from ..source import Names, identifier
-from ..values import Value, is_zero
+from ..values import COMPLEX, Value, is_zero
 from . import expressions, registry
 from .archive import Archive, Json, Stored, items, listed, member, number, parts_of, text
 from .live import IN_PLACE, first_operand, names_in, needed, target_of
 from .outputs import member_names
-from .registry import COMPLEX, Argument, Computed, Node, Type, as_kind, is_complex
+from .registry import Argument, Computed, Node, Type, as_kind, is_complex
 from .views import Slot, inverse
 
 MOST_NODES = 1_000_000

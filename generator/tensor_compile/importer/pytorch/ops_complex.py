@@ -6,8 +6,8 @@ from __future__ import annotations
 from typing import Any, Sequence
 
 from ..problems import Malformed
-from ..values import FLOATS, Value, number
-from .registry import COMPLEX, Argument, Function, Node, as_kind, complex_op, find, is_complex
+from ..values import COMPLEX, FLOATS, Value, number
+from .registry import Argument, Function, Node, as_kind, complex_op, find, is_complex
 
 # Arguments that count axes.
 _AXES = ("dim", "dim0", "dim1", "axis0", "axis1", "dims", "source", "destination")

@@ -6,9 +6,9 @@ from typing import Sequence
 
 from ...symbolic import Expr, equal, floordiv, product, wrap
 from ..problems import Malformed
-from ..values import Value
+from ..values import COMPLEX, Value
 from .ops_complex import logical_rank, pairs
-from .registry import COMPLEX, Node, complex_op, op
+from .registry import Node, complex_op, op
 
 # By which power of the length a forward transform is multiplied; a backward one lacks the rest up to -1.
 _POWERS = {"backward": 0.0, "ortho": -0.5, "forward": -1.0}

@@ -11,7 +11,7 @@ from ..dims import Shape, constants
 from ..operations import import_topics
 from ..problems import Malformed, Unsupported
 from ..program import Statement
-from ..values import FLOATS, Value, number
+from ..values import COMPLEX, FLOATS, Value, number
 from .archive import dtype_of
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ class Computed:
 
     text: str
 
-
-COMPLEX = "complex"   # a Value of this kind: its last axis has the two parts of each number
 
 # Arguments that say where or how PyTorch keeps a tensor, or what only training asks for: nothing of the result.
 _PLACES = frozenset(("device", "pin_memory", "layout", "memory_format", "non_blocking", "requires_grad", "generator",

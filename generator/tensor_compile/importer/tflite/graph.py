@@ -13,7 +13,7 @@ from ..mapped import Mapped
 from ..problems import Malformed, Problem, Unsupported
 from ..program import Program, Statement
 from ..source import Names, identifier
-from ..values import DTYPES, Value
+from ..values import COMPLEX, DTYPES, Value
 from . import registry, sizes
 from .model import Graph, Operator, Tensor
 from .registry import Node
@@ -229,7 +229,7 @@ class Importer:
     # -----------------------------------------------------------------------------------------------------------
     def _operator(self, operator: Operator) -> None:
         what = f"custom operation {operator.custom!r}" if operator.name == "CUSTOM" else operator.name
-        entry = registry.find(operator.name)
+        entry = registry.find(operator.name) or registry.find(operator.name, COMPLEX)
         where = self._layers.get(id(operator), "")
         for i in operator.outputs:
             if i in self._held or self.graph.tensors[i].data is not None:
@@ -253,8 +253,12 @@ class Importer:
                 self._failed(operator)
                 return
             self._name_weights(operator)
-            if not sizes.fold(node):
-                entry[1](node)
+            kind = self._kind(operator)
+            found = registry.find(operator.name, kind)
+            if found is None:
+                raise Unsupported(f"operands that are {'' if kind else 'no '}complex numbers")
+            if kind or not sizes.fold(node):
+                found[1](node)
             unread = operator.options.unread() if operator.options is not None else []
             if unread:
                 raise Unsupported(f"the option{'s' * (len(unread) > 1)} "
@@ -272,6 +276,11 @@ class Importer:
             else:
                 self.problems.append(Problem(what, f"its output {k} is not imported", where))
                 self._held[i] = Held()
+
+    def _kind(self, operator: Operator) -> str:
+        """The kind of its operands: complex numbers or "" for others."""
+        values = [self.held(i).last for i in operator.inputs if i >= 0]
+        return COMPLEX if any(v is not None and v.kind == COMPLEX for v in values) else ""
 
     def _failed(self, operator: Operator) -> None:
         for i in operator.outputs:

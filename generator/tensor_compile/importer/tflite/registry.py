@@ -22,28 +22,28 @@ if TYPE_CHECKING:
 
 Function = Callable[["Node"], None]
 
-_table: dict[str, tuple[int, Function]] = {}
+_table: dict[tuple[str, str], tuple[int, Function]] = {}
 
 
-def op(*names: str, versions: int) -> Callable[[Function], Function]:
-    """Registers a function for operations up to a version."""
+def op(*names: str, versions: int, numbers: str = "") -> Callable[[Function], Function]:
+    """Registers a function for operations up to a version. numbers: the kind of values (COMPLEX) that it takes."""
     def register(function: Function) -> Function:
         for name in names:
-            assert name not in _table, name
-            _table[name] = versions, function
+            assert (name, numbers) not in _table, name
+            _table[name, numbers] = versions, function
         return function
     return register
 
 
-def find(name: str) -> tuple[int, Function] | None:
+def find(name: str, numbers: str = "") -> tuple[int, Function] | None:
     if not _table:
         import_topics(__file__, __package__)
-    return _table.get(name)
+    return _table.get((name, numbers))
 
 
 def known() -> list[str]:
     find("")
-    return sorted(_table)
+    return sorted({name for name, _ in _table})
 
 
 @dataclass(frozen=True, slots=True)
