@@ -180,7 +180,8 @@ def make_boxes() -> None:
 
 
 def make_recurrent() -> None:
-    """Recurrent layers: the first call, in which their states are zeros."""
+    """Recurrent layers: the first call, in which their states are zeros. All cases are entries of one model, so names of
+    states differ."""
     def numbers(name: str, *shape: int) -> Tensor:
         return constant(name, "f32", shape, (r.normal(size=shape) / 4).astype(numpy.float32))
 
@@ -235,3 +236,19 @@ def make_spectra() -> None:
                                    Tensor("e", "complex64", [1, 4, 5]), Tensor("y", "f32", [1, 4, 5])],
          [Operator("RFFT2D", ["x", "lengths"], ["z"]), Operator("SQUEEZE", ["z"], ["s"], {"dims": [1]}),
           Operator("EXPAND_DIMS", ["s", "axis"], ["e"]), Operator("COMPLEX_ABS", ["e"], ["y"])], ["x"], ["y"])
+
+
+def make_composites() -> None:
+    """A graph behind a name: a norm of rows, called twice."""
+    def rows(name: str) -> Tensor:
+        return Tensor(name, "f32", [3, 4])
+
+    axes = sizes("axes", [1])
+    inside = ([rows("a"), Tensor("k", "f32", [4]), axes, Tensor("m", "f32", [3, 1]), rows("d"), rows("z")],
+              [Operator("MEAN", ["a", "axes"], ["m"], {"keep_dims": True}), Operator("SUB", ["a", "m"], ["d"]),
+               Operator("MUL", ["d", "k"], ["z"])], ["a", "k"], ["z"])
+    options = {"name": "test.centered", "graph": 1, "version": 1, "attributes": [0, 1]}
+    case("float_composite", [rows("x"), constant("k", "f32", [4], r.normal(size=4).astype(numpy.float32)), rows("h"),
+                             rows("s"), rows("y")],
+         [Operator("STABLEHLO_COMPOSITE", ["x", "k"], ["h"], options), Operator("MUL", ["h", "x"], ["s"]),
+          Operator("STABLEHLO_COMPOSITE", ["s", "k"], ["y"], options)], ["x"], ["y", "h"], [inside])

@@ -144,6 +144,8 @@ OPTION_NUMBERS = {
     "UNSORTED_SEGMENT_MAX": 119, "UNSORTED_SEGMENT_MIN": 120,
     "VAR_HANDLE": 111, "READ_VARIABLE": 112, "ASSIGN_VARIABLE": 113}
 
+NEWER_NUMBERS = {"STABLEHLO_COMPOSITE": 21}   # of those whose options lie in another field
+
 
 def _options(name: str, given: dict[str, object]) -> Table:
     found: list[Field] = []
@@ -191,10 +193,11 @@ def _graph(tensors: Sequence[Tensor], operators: Sequence[Operator], inputs: Seq
                            *(signature if t.open else signature[:1])]))
     table = []
     for o in operators:
-        kind = OPTION_NUMBERS.get(o.name)
+        kind, newer = OPTION_NUMBERS.get(o.name), NEWER_NUMBERS.get(o.name)
         table.append(Table([("u32", codes.index((o.name, o.version, o.custom))),
                             Vector("i32", [places[i] for i in o.inputs]),
                             Vector("i32", [places[i] for i in o.outputs]), ("u8", kind) if kind else None,
-                            _options(o.name, o.options) if kind else None]))
+                            _options(o.name, o.options) if kind else None, *[None] * 6,
+                            *([("u8", newer), _options(o.name, o.options)] if newer else [])]))
     return Table([Vector("", made), Vector("i32", [places[i] for i in inputs]),
                   Vector("i32", [places[i] for i in outputs]), Vector("", table), text("main")])

@@ -21,7 +21,7 @@ from typing import Sequence
 os.environ["TF_CPP_MIN_LOG_LEVEL"] = "3"
 import numpy
 from case_parts import affine, case, cases, constant, one, r, ranges, result_window, scale, sizes, weights
-from cases_floats import make_boxes, make_indexing, make_making, make_recurrent, make_spectra, \
+from cases_floats import make_boxes, make_composites, make_indexing, make_making, make_recurrent, make_spectra, \
     make_windows
 from encode import Operator, Tensor
 
@@ -334,7 +334,7 @@ def main() -> None:
     with zipfile.ZipFile(HERE / "cases.zip", "a", zipfile.ZIP_DEFLATED) as out:
         for stage in (make, make_control, make_others, make_integers, make_sixteen, make_indexing,
                       make_windows, make_making, make_boxes, make_recurrent,
-                      make_spectra):
+                      make_spectra, make_composites):
             r.bit_generator.state = numpy.random.default_rng([14, *stage.__name__.encode()]).bit_generator.state
             stage()
             write(out)

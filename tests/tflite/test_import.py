@@ -480,5 +480,18 @@ contains(error(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex6
          "SQUEEZE: complex numbers of the shape [3, 1, 3] that become [2, 3]", "numbers that become fewer")
 contains(text(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex64", [3, 3]))),
          'tc_reshape(z, 3, 3, 2)', "an output of complex numbers has a last axis with their parts")
+
+# -- graphs behind a name
+# ---------------------------------------------------------------------------------------------------------------------
+def named(*outputs: str, number: int = 1, op: str = "ADD") -> bytes:
+    vectors = [Tensor(name, F, [2]) for name in ("x", "y", "z")]
+    return model(vectors, [Operator("STABLEHLO_COMPOSITE", ["x"], ["y"], {"name": "a.b", "graph": number})], ["x"],
+                 ["y"], others=[(vectors, [Operator(op, ["x", "x"], ["y"])], ["x"], outputs or ["y"])])
+
+
+contains(text(named()), "= tc_add(x, x);", "a composite is what its graph says")
+contains(error(named("y", "x")), "its graph does not fit its results", "as many results as it has")
+contains(error(named(op="LSTM")), "LSTM: no such operation is known", "of operations that are known")
+contains(error(named(number=2)), "graph 2 of 2", "and a graph that is there")
 FOLDER.cleanup()
 done()

@@ -138,7 +138,9 @@ def _graph(t: Table, codes: list[tuple[int, str, int]], buffers: list[memoryview
             name = f"builtin operation {number}"
         else:
             name = OPERATIONS[number]
-        operators.append(Operator(name, version, numbers(x.integers(1), -1), numbers(x.integers(2), 0), x.table(4),
+        options = x.table(4)
+        operators.append(Operator(name, version, numbers(x.integers(1), -1), numbers(x.integers(2), 0),
+                                  options if options is not None else x.table(12),   # newer operations' lie there
                                   custom if number == CUSTOM else ""))
     return Graph(tensors, numbers(t.integers(1), 0), numbers(t.integers(2), 0), operators)
 

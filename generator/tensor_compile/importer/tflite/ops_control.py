@@ -49,6 +49,23 @@ def loop(n: Node) -> None:
         n.given[i] = n.importer.hold(last=x)
 
 
+@op("STABLEHLO_COMPOSITE", versions=1)
+def composite(n: Node) -> None:
+    """What a name and attributes stand for: the graph that says it in other operations."""
+    n.ignore("name", "attributes", "format", "version")
+    found = _block(n, n.option("graph"), [n.input(i) for i in range(n.count)])
+    if found is None:
+        n.fail()
+        return
+    statements, values = found
+    if len(values) != len(n.operator.outputs):
+        raise Malformed("its graph does not fit its results")
+    for statement in statements:
+        n.importer.statements.append(statement)
+    for i, x in enumerate(values):
+        n.given[i] = n.importer.hold(last=x)
+
+
 @op("IF", versions=1)
 def branches(n: Node) -> None:
     condition, operands = n.input(0), [n.input(i) for i in range(1, n.count)]

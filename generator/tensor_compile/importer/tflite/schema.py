@@ -88,6 +88,7 @@ _OPTIONS = {
     "SHAPE": "dtype:i8",
     "VAR_HANDLE": "container:text shared_name:text",
     "CALL_ONCE": "graph:i32",
+    "STABLEHLO_COMPOSITE": "name:text graph:i32 attributes:*u8 format:i8 version:i32",
     "WHILE": "test:i32 body:i32",
     "IF": "then:i32 other:i32",
 }
