@@ -180,7 +180,7 @@ def make_boxes() -> None:
 
 
 def make_recurrent() -> None:
-    """Recurrent layers: the first call, in which their states are zeros. All cases are entries of one model, so names of
+    """Recurrent layers: the first call, in which their states are zeros. All cases are entries of one model: names of
     states differ."""
     def numbers(name: str, *shape: int) -> Tensor:
         return constant(name, "f32", shape, (r.normal(size=shape) / 4).astype(numpy.float32))

@@ -83,6 +83,9 @@ product = model([Tensor("x", F, [1, 2, 3], open=[0]), Tensor("y", F, [6]), Tenso
                 [Operator("SHAPE", ["x"], ["r"]), Operator("REDUCE_PROD", ["r", "axes"], ["all"], {"keep_dims": True}),
                  Operator("RESHAPE", ["x", "all"], ["y"])], ["x"], ["y"])
 contains(text(product, x_0=Range(1, 8)), "tc_reshape(x, tc_dim_mul(x_0, 6))", "products of sizes")
+contains(error(model([Tensor("x", F, [1, 2], open=[0]), Tensor("r", "i32", [2]), Tensor("y", "i32", [2])],
+                     [Operator("SHAPE", ["x"], ["r"]), Operator("ADD", ["r", "r", "r"], ["y"])], ["x"], ["y"])),
+         "3 operands", "sums of three sizes")
 
 # -- variables
 VARIABLE = {"shared_name": "stream/last"}

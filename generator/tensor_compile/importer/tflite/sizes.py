@@ -9,11 +9,12 @@ from typing import Callable, Sequence
 
 from ...symbolic import Expr, equal, floordiv, wrap
 from ..dims import ARITHMETIC, REPEATED, broadcast, constants
+from ..problems import Malformed
 from ..values import Value
 from .registry import Node
 
 Fold = Callable[[Node, Sequence[Value]], Value | None]
-_folds: dict[str, Fold] = {}
+_folds: dict[str, tuple[int, Fold]] = {}    # how many operands there are, 0: any number, and the function
 
 DTYPES = ("i32", "i64")
 MOST = 256   # elements of a result
@@ -21,7 +22,7 @@ MOST = 256   # elements of a result
 
 def fold(n: Node) -> bool:
     """Gives the result of a node whose operands are all known integers; whether it could."""
-    function = _folds.get(n.name)
+    count, function = _folds.get(n.name, (0, None))
     if function is None or len(n.operator.outputs) != 1 or n.importer.dtype(n.output()) not in DTYPES:
         return False
     operands = []
@@ -30,6 +31,8 @@ def fold(n: Node) -> bool:
                 or x.folded is None or constants(x.shape) is None:
             return False
         operands.append(x)
+    if not operands or count and len(operands) != count:
+        raise Malformed(f"{len(operands)} operands")
     found = function(n, operands)
     if found is None:
         return False
@@ -37,11 +40,11 @@ def fold(n: Node) -> bool:
     return True
 
 
-def _folding(*names: str) -> Callable[[Fold], Fold]:
+def _folding(*names: str, operands: int = 0) -> Callable[[Fold], Fold]:
     def register(function: Fold) -> Fold:
         for name in names:
             assert name not in _folds, name
-            _folds[name] = function
+            _folds[name] = operands, function
         return function
     return register
 
@@ -54,7 +57,7 @@ def _vector(x: Value, elements: Sequence[Expr], *sizes: int) -> Value:
     return Value(x.dtype, tuple(wrap(s) for s in sizes), tuple(elements))
 
 
-@_folding(*map(str.upper, ARITHMETIC), "FLOOR_DIV", "DIV", "FLOOR_MOD")
+@_folding(*map(str.upper, ARITHMETIC), "FLOOR_DIV", "DIV", "FLOOR_MOD", operands=2)
 def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
     a, b = operands
     if n.name in ("ADD", "SUB", "MUL", "DIV") and n.activation:
@@ -79,7 +82,7 @@ def arithmetic(n: Node, operands: Sequence[Value]) -> Value | None:
 _REDUCTIONS = {"REDUCE_PROD": "prod", "SUM": "sum", "REDUCE_MAX": "amax", "REDUCE_MIN": "amin"}
 
 
-@_folding(*_REDUCTIONS)
+@_folding(*_REDUCTIONS, operands=2)
 def reduction(n: Node, operands: Sequence[Value]) -> Value | None:
     x, keep = operands[0], n.option("keep_dims")
     if x.rank != 1 or not (found := _elements(x)):
@@ -103,7 +106,7 @@ def concat(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(operands[0], found, len(found)) if len(found) <= MOST else None
 
 
-@_folding("STRIDED_SLICE")
+@_folding("STRIDED_SLICE", operands=4)
 def strided_slice(n: Node, operands: Sequence[Value]) -> Value | None:
     x, bounds = operands[0], [v.integers for v in operands[1:]]
     masks = {name: n.option(f"{name}_mask") for name in ("begin", "end", "shrink_axis", "ellipsis", "new_axis")}
@@ -119,7 +122,7 @@ def strided_slice(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(x, found, len(found))
 
 
-@_folding("GATHER")
+@_folding("GATHER", operands=2)
 def gather(n: Node, operands: Sequence[Value]) -> Value | None:
     x, index = operands[0], operands[1].integers
     if x.rank != 1 or index is None or n.option("axis") not in (0, -1) or n.option("batch_dims"):
@@ -130,7 +133,7 @@ def gather(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(x, [_elements(x)[i] for i in index], *sizes)
 
 
-@_folding("FILL")
+@_folding("FILL", operands=2)
 def fill(n: Node, operands: Sequence[Value]) -> Value | None:
     sizes = operands[0].integers
     if sizes is None or operands[1].rank or any(s < 0 for s in sizes) or math.prod(sizes) > MOST:
@@ -138,7 +141,7 @@ def fill(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(operands[1], _elements(operands[1]) * math.prod(sizes), *sizes)
 
 
-@_folding("RANGE")
+@_folding("RANGE", operands=3)
 def steps(n: Node, operands: Sequence[Value]) -> Value | None:
     numbers = [v.integers for v in operands]
     if any(v is None or len(v) != 1 for v in numbers):
@@ -148,7 +151,7 @@ def steps(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(operands[0], [wrap(i) for i in found], len(found)) if 0 < len(found) <= MOST else None
 
 
-@_folding("BROADCAST_ARGS")
+@_folding("BROADCAST_ARGS", operands=2)
 def broadcast_args(n: Node, operands: Sequence[Value]) -> Value | None:
     """The shape that two shapes broadcast to."""
     if any(x.rank != 1 for x in operands):
@@ -157,7 +160,7 @@ def broadcast_args(n: Node, operands: Sequence[Value]) -> Value | None:
     return None if found is None else _vector(operands[0], found, len(found))
 
 
-@_folding("CAST")
+@_folding("CAST", operands=1)
 def cast(n: Node, operands: Sequence[Value]) -> Value | None:
     n.ignore("from", "to")
     return Value(n.importer.dtype(n.output()), operands[0].shape, tuple(_elements(operands[0])))
@@ -174,7 +177,7 @@ def one_axis(n: Node, operands: Sequence[Value]) -> Value | None:
     return _vector(x, _elements(x), *sizes)
 
 
-@_folding("REVERSE_V2")
+@_folding("REVERSE_V2", operands=2)
 def reverse(n: Node, operands: Sequence[Value]) -> Value | None:
     x = operands[0]
     return _vector(x, _elements(x)[::-1], len(_elements(x))) if x.rank == 1 else None
