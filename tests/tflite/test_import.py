@@ -302,7 +302,9 @@ def three(name: str, w: Tensor, result: Sequence[int], *more: Tensor) -> bytes:
 
 
 EIGHT = Tensor("w", F, [2, 2, 2, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8])
-contains(text(three("CONV_3D", EIGHT, [1, 1, 1, 1, 1])), "tc_conv3d(", "windows of three axes")
+written = text(three("CONV_3D", EIGHT, [1, 1, 1, 1, 1]))
+contains(written, "tc_conv3d(", "windows of three axes")
+contains(written, 'tc_weight(g, "w.weight")', "whose weights are named by layer and role")
 contains(error(three("CONV_3D", Tensor("w", I8, [2, 2, 2, 1, 1], [1, 2, 3, 4, 5, 6, 7, 8], **Q), [1, 1, 1, 1, 1])),
          "CONV_3D: a convolution of f32 by i8 along three axes", "whose weights are floats")
 contains(error(three("CONV_3D", Tensor("w", F, [2, 2, 1, 2, 1], [1, 2, 3, 4, 5, 6, 7, 8]), [1, 1, 1, 2, 1])),

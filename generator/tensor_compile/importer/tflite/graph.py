@@ -27,10 +27,11 @@ MOST_DEEP = 16   # graphs within graphs
 _STATEFUL = ("UNIDIRECTIONAL_SEQUENCE_LSTM", "UNIDIRECTIONAL_SEQUENCE_RNN", "SVDF")
 
 # What a weight is called by the operation that reads it, and at which place.
-_ROLES = {(name, i): role for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")
+_ROLES = {(name, i): role for name in ("CONV_2D", "DEPTHWISE_CONV_2D", "CONV_3D", "FULLY_CONNECTED")
           for i, role in ((1, "weight"), (2, "bias"))} | {
     ("ADD", 1): "bias", ("MUL", 1): "scale", ("PRELU", 1): "slope", ("TRANSPOSE_CONV", 1): "weight",
-    ("TRANSPOSE_CONV", 3): "bias"}
+    ("TRANSPOSE_CONV", 3): "bias", ("CONV_3D_TRANSPOSE", 1): "weight", ("CONV_3D_TRANSPOSE", 3): "bias",
+    ("EMBEDDING_LOOKUP", 1): "weight"}
 # The last part of a name that says which operation of a layer a tensor belongs to, and not which layer.
 _PARTS = r"/(?:Conv2D|DepthwiseConv2dNative|depthwise|MatMul|BiasAdd(?:/ReadVariableOp(?:/resource)?)?" \
          r"|FusedBatchNormV3" \
