@@ -18,8 +18,8 @@ import small_model
 from small_model import ISA, ROOT
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.cli import tune_command
-from tensor_compile.compile import assemble, decisions, duel, lock as locks, record, recording, tune, tune_lines, \
-    tune_model, tune_variants
+from tensor_compile.compile import assemble, decisions, duel, lock as locks, machine_lock, record, recording, tune, \
+    tune_lines, tune_model, tune_variants
 from tensor_compile.compile.decisions import Decision
 from tensor_compile.compile.duel import Duel
 from tensor_compile.compile.lock import Entry, Tuning
@@ -96,7 +96,7 @@ def unplanned(options: Options, of: tune_model.Planned) -> None:
     equal((planned_.kind(of, kind, 0.5, False), planned_.waiting, planned_.short(kind, 1, False),
            planned_.short(replace(kind, decisions=[]), 0.01, False)), (False, True, False, False),
           "so does it where an earlier run measured forms: by the time that planning takes")
-    late = tune_model.Clock(180.0, time.monotonic() - 177.9)
+    late = tune_model.Clock(180.0, machine_lock.now() - 177.9)
     equal((late.over, tune_model.Clock(180.0).left() < 178.1), (True, True),
           "a search ends early, whatever its last part is")
 

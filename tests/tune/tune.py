@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import tempfile
-import time
 from argparse import Namespace
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from pathlib import Path
 from cases import convolution, dim, matmul
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import lock as locks
-from tensor_compile.compile import harness, toolchain, tune, tune_model, tune_pace
+from tensor_compile.compile import harness, machine_lock, toolchain, tune, tune_model, tune_pace
 from tensor_compile import target as targets
 from tensor_compile.compile.cache import Cache
 from tensor_compile.emit.contraction import candidates as table, micro
@@ -39,8 +38,8 @@ def main(folder: Path) -> None:
     path = folder / "model.tuning.lock"
     said: list[str] = []
     result = tune.tune(kernels, tools, path, rounds=4, say=said.append)
-    ok(said[2] == "measuring 1 of 3 kernels" and
-       all(re.fullmatch(rf"measuring {n} of 3 kernels, \d+ s left", said[n + 1]) for n in (2, 3)),
+    ok(said[1] == "measuring 1 of 3 kernels" and
+       all(re.fullmatch(rf"measuring {n} of 3 kernels, \d+ s left", said[n]) for n in (2, 3)),
        "it says how far it is, and how long it takes") or note(repr(said))
     equal((len(result.timed), result.wrong, result.skipped), (3, [], set()), "every kernel is measured")
     timed = {key for key, *_ in result.timed}
@@ -124,7 +123,7 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     def most(end: float | None, *known: object) -> set[int]:
         return {len(case.candidates) for case in tune_pace.Pace(end, *known).fewer(cases, cases)}
     equal(most(None), {60}, "without a budget all candidates are measured")
-    end = time.monotonic() + 30.5
+    end = machine_lock.now() + 30.5
     equal(most(end), {tune_pace.FIRST}, "the first kernel tells")
     equal(most(end, 10.0, 10), {10}, "what all have time for")
     equal(most(end, 1.0, 10), {60}, "all where there is time for that")
@@ -154,12 +153,12 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
     shared = [replace(case, functions=frozenset(names)) for case, names in zip(cases, "a b a a b".split())]
     equal([[shared.index(case) for case in group] for group in tune_pace.groups(shared[:2] + shared[3:])],
           [[0], [1], [3, 4]], "then functions in turns")
-    pace = tune_pace.Pace(time.monotonic() + 10.5, 10.0, 10)
+    pace = tune_pace.Pace(machine_lock.now() + 10.5, 10.0, 10)
     equal([[len(part) for part in pace.fitting(cases[:n])] for n in (1, 2, 4)], [[1, 0], [2, 0], [2, 2]],
           "what would not come to its end together is parted")
-    equal([[len(part) for part in tune_pace.Pace(end, 100.0, 10).fitting(cases)] for end in (None, time.monotonic())],
+    equal([[len(part) for part in tune_pace.Pace(end, 100.0, 10).fitting(cases)] for end in (None, machine_lock.now())],
           [[5, 0], [1, 4]], "one is measured in any case")
-    pace = tune_pace.Pace(time.monotonic() + 30.5, firsts={str(n) for n in range(10)})
+    pace = tune_pace.Pace(machine_lock.now() + 30.5, firsts={str(n) for n in range(10)})
     equal(len(pace.fewer([some_of(cases[0], 30)], cases)[0].candidates), 6,
           "the first kernel leaves others their share")
     calls = {case.name: tune_pace.least(case, replace(tools.target, clock=1000.0)) for case in cases}
@@ -172,11 +171,13 @@ def paced(tools: harness.Toolset, kernels: list) -> None:
                          for dtype, isa in (("f32", "avx512"), ("u8xi8", "avx512_vnni"), ("u8xi8", "avx512_amx")))
     equal([round(floats / each, 6) for each in integers], [4.0, 8.0], "by the speed at which bytes are multiplied")
     calls = {cases[0].name: 2.0, cases[1].name: 1.0}
-    equal([tune_pace.Pace(end and time.monotonic() + end, calls=calls).long() for end in (None, 30.0, 60.0)],
+    equal([tune_pace.Pace(end and machine_lock.now() + end, calls=calls).long() for end in (None, 30.0, 60.0)],
           [set(), {cases[0].name}, set()], "which are long depends on the time")
     some = [replace(case, candidates=(case.incumbent, *names)) for case in cases]
-    equal([{len(case.candidates) for case in tune_pace.Pace(time.monotonic() + 20.5, seconds, count, calls=calls).fewer(
-        some[:1], some[:1])} for seconds, count in ((0.0, 0), (1.0, 100))], [{10}, {10}],
+    late = machine_lock.now() + 20.5
+    equal([{len(case.candidates)
+            for case in tune_pace.Pace(late, seconds, count, calls=calls).fewer(some[:1], some[:1])}
+           for seconds, count in ((0.0, 0), (1.0, 100))], [{10}, {10}],
         "as many candidates of a long one as their calls have time for")
     batch = dim("batch", 64)
     large = matmul(sym(batch) * 4096, 64, 512)
@@ -201,8 +202,8 @@ def short(tools: harness.Toolset, kernels: list, folder: Path) -> None:
         asked.append((options.shown, round(clock.budget), round(clock.most)))
         now[0] += 9.0
         return tune.Result()
-    real = tune_model.search, tune_command.time, tune_command._ran, tune_command._print, tune_command._line
-    tune_model.search, tune_command.time = search, Namespace(monotonic=lambda: now[0])
+    real = tune_model.search, machine_lock.now, tune_command._ran, tune_command._print, tune_command._line
+    tune_model.search, machine_lock.now = search, lambda: now[0]
     tune_command._ran, tune_command._print = lambda: 0.0, lambda *_: None
     tune_command._line = lambda options, line: said.append(f"{options.shown}: {line}")
     args = {"again": False, "diff": False, "rounds": 1, "count": "time", "exe_wrapper": (), "link_args": (), "jobs": 1}
@@ -211,7 +212,7 @@ def short(tools: harness.Toolset, kernels: list, folder: Path) -> None:
             now[0] = 0.0
             tune_command._tune(builds, Namespace(budget=budget, **args))
     finally:
-        tune_model.search, tune_command.time, tune_command._ran, tune_command._print, tune_command._line = real
+        tune_model.search, machine_lock.now, tune_command._ran, tune_command._print, tune_command._line = real
     equal(asked, [("b", 5, 10), ("d", 3, 10), ("a", 15, 0), ("b", 17, 0), ("c", 21, 0), ("d", 33, 0)],
           "what was never measured first, and as much time as a model needs")
     equal(said, [f"{name}: no time was left for it: the next run begins with it, and --budget 40s has some for all"

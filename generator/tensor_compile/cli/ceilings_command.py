@@ -32,9 +32,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from .. import target as targets
-    from ..compile import assemble, machine, processor
+    from ..compile import assemble, machine, machine_lock, processor
     from ..compile.cache import user_folder
     from ..compile.options import Options
+    from ..compile.progress import Progress
 
     given = args.target_file
     cache = os.path.abspath(args.cache or user_folder() or ".tensor-compile")
@@ -47,8 +48,10 @@ def run(args: argparse.Namespace) -> int:
         (processor.best_only(asked, target).isas or target.isas)[-1]
     known = {**machine.caches(), "threads": len(os.sched_getaffinity(0))} if not args.exe_wrapper else {}
     sizes = machine.read_sizes({name: getattr(target, name) for name in machine.CACHES} | known)
-    found = [machine.measure(compiler, target, args.cflags, isa, threads, asked.open_cache(), args.exe_wrapper, sizes)
-             for threads in dict.fromkeys((1, known.get("threads", 1)))]
+    with Progress() as progress, machine_lock.alone(progress.notes("ceilings")):
+        progress.say("")
+        found = [machine.measure(compiler, target, args.cflags, isa, threads, asked.open_cache(), args.exe_wrapper,
+                                 sizes) for threads in dict.fromkeys((1, known.get("threads", 1)))]
     for at in found:
         print(f"{at.threads} thread{'s' if at.threads > 1 else ''}, {isa}: {at.operations / 1e9:.1f} GFLOP/s of f32")
         for size, rate in at.reads.items():

@@ -167,18 +167,18 @@ def _prune(builds: list[Options]) -> int:
 
 
 def _tune(builds: list[Options], args: argparse.Namespace) -> int:
-    from ..compile import tune, tune_model
+    from ..compile import machine_lock, tune, tune_model
     from ..compile.tools import ToolBroken
 
     request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count, args.exe_wrapper,
                                  args.link_args, args.jobs)
-    begun, wrong = time.monotonic() - _ran(), []
+    begun, wrong = machine_lock.now() - _ran(), []
     if args.budget is not None and args.budget < FEWEST * len(builds):
         builds = sorted(builds, key=_measured)
     for number, options in enumerate(builds):
         clock = tune_model.Clock(None)
         if args.budget is not None:
-            left = args.budget - (time.monotonic() - begun)
+            left = args.budget - (machine_lock.now() - begun)
             if left < LEFT and number:
                 later = "" if args.diff else "the next run begins with it, and "
                 _line(options, f"no time was left for it: {later}--budget {FEWEST * len(builds):.0f}s has some for all")

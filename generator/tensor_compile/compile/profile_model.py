@@ -14,7 +14,7 @@ from ..errors import OptionError, UsageError, UserError
 from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, chosen, costs, files, model_program, processor, random_inputs, run_model
+from . import assemble, chosen, costs, files, machine_lock, model_program, processor, random_inputs, run_model
 from .assemble import Made
 from .cache import Cache
 from .costs import Ceilings, Cost
@@ -135,13 +135,16 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
         program = model_program.build(made, options, cache, folder, externs, request.run.wrapper)
         data = model_program.data_tool(made, cache)
         progress.say("")
-        before(made, cache)
+        with machine_lock.alone(progress.notes(options.shown)):
+            before(made, cache)
         for function in functions:
             sizes = _sizes(made, function, request, options, folder, data)
             record = folder / "record"
-            result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", threads,
-                                  sizes, run_model.states(made, request.run, folder), options.shown,
-                                  (str(request.calls), str(record)))
+            states = run_model.states(made, request.run, folder)
+            with machine_lock.alone(progress.notes(options.shown)):
+                result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", threads,
+                                      sizes, states, options.shown, (str(request.calls), str(record)))
+            progress.say("")
             if result.returncode or not result.stdout.strip().isdigit() or result.stdout.strip() == "0":
                 raise UserError(f"{symbols[function.name]}: {result.stderr.strip() or 'the calls cannot be recorded'}",
                                 options.shown)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import Callable
 
 SECONDS = 5.0   # between two lines
 
@@ -25,6 +26,17 @@ class Progress:
         elif self.lines and text and time.monotonic() - self.told >= SECONDS:
             self.told = time.monotonic()
             print(text, file=sys.stderr, flush=True)
+
+    def note(self, text: str) -> None:
+        """What the user has to know at once: a line where this is no terminal."""
+        if self.enabled:
+            self.say(text)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+    def notes(self, of: str) -> Callable[[str], None]:
+        """note(), with a name before what it is given."""
+        return lambda text: self.note(f"{of}: {text}")
 
     def __enter__(self) -> "Progress":
         return self

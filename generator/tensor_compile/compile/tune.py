@@ -7,12 +7,10 @@ whole machine. It proves every candidate against the reference before it is time
 """
 from __future__ import annotations
 
-import fcntl
 import os
 import signal
 import subprocess
 import tempfile
-import time
 from contextlib import contextmanager
 from dataclasses import field, replace
 from math import inf
@@ -31,7 +29,7 @@ from ..records import dataclass
 from ..symbolic import Sym, sym
 from ..symbolic.typical import typical
 from ..target import Target
-from . import children, lock as locks, tune_pace
+from . import children, lock as locks, machine_lock, tune_pace
 from .counting import bare, check, counted, UNITS
 from .harness import Case, operations, program, Toolset
 from .lock import Entry
@@ -173,16 +171,18 @@ def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedu
 
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
-         behind: Mapping[str, int] | None = None, functions: Sequence[str] = (), most: float | None = None) -> Result:
+         behind: Mapping[str, int] | None = None, functions: Sequence[str] = (), most: float | None = None,
+         waits: Say = lambda line: None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
     first, and where time is limited one kernel of each function, then the kernels of known sizes, of these those with
     the most operations, functions in turns, but last of all those that would take most of the time; so many candidates
     of each are measured that it is enough for all kernels. keep: whether the lock is written; behind: what else is to
     be measured then, for those who wait; functions: whose each kernel is; most: seconds in place of the budget until
-    each function has a kernel that is measured."""
+    each function has a kernel that is measured; waits: told that another one measures, which the budget does not
+    count."""
     check(tools.count, tools.target, tools.wrapper)
-    begun = time.monotonic()
+    begun = machine_lock.now()
     known = locks.read(lock)
     todo: list[Case] = []
     tell: Telling | None = None
@@ -207,18 +207,19 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
                 pace.firsts = tune_pace.firsts(todo, long)
             tell = Telling(say, len(todo), budget, behind or {})
             while groups:
-                if budget is not None and time.monotonic() > begun + budget and not pace.firsts - result.counts.keys():
+                over = budget is not None and machine_lock.now() > begun + budget
+                if over and not pace.firsts - result.counts.keys():
                     raise OutOfTime
                 now, later = pace.fitting(groups[0])
                 rest = [case for group in groups for case in group]
                 with pace.taken(pace.fewer(now, rest), result.counts) as cases_now:
-                    _measure(cases_now, tools, rounds, result, tell)
+                    _measure(cases_now, tools, rounds, result, tell, waits)
                 groups[:1] = [later] if later else []
             changed = _changed(result, todo) if tools.count == "time" else []
             if changed:
                 say(f"comparing {len(changed)} changes once more")
                 silent = Telling(lambda line: None, len(changed), None)
-                _measure(changed, tools, min(rounds, SETTLED), confirmed, silent)
+                _measure(changed, tools, min(rounds, SETTLED), confirmed, silent, waits)
     except OutOfTime:
         result.left = len(todo) - len(result.timed) if todo else 1
         result.begun = tell is not None and tell.begun > 0
@@ -295,12 +296,12 @@ class Telling:
     total: int
     budget: float | None
     behind: Mapping[str, int] = field(default_factory=dict)
-    start: float = field(default_factory=time.monotonic)
+    start: float = field(default_factory=machine_lock.now)
     begun: float = 0.0
     done: int = 0
 
     def measuring(self) -> None:
-        now = time.monotonic()
+        now = machine_lock.now()
         self.begun = self.begun or now
         left = None if not self.done else (now - self.begun) / self.done * (self.total - self.done)
         if self.budget is not None:
@@ -312,7 +313,7 @@ class Telling:
                  (f", {max(left, 0):.0f} s left" if left is not None else ""))
 
 
-def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: Telling) -> None:
+def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: Telling, waits: Say) -> None:
     """Compiles the candidates of some cases and times them, alone on the machine."""
     tell.say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
     reader = Reader(result)
@@ -323,13 +324,12 @@ def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, 
         if tools.count == "instructions" and not board:
             wrapper, file = counted(wrapper, tools.host, Path(scratch))
             environment["TC_COUNT_FILE"] = str(file)
-        tell.say("waiting for the machine")
 
         def line(text: str) -> None:
             if text.startswith("case "):
                 tell.measuring()
             reader.line(text)
-        with alone():
+        with machine_lock.alone(waits):
             run_harness([*wrapper, str(path), *(() if board else ("time", str(rounds)))], line, environment, board)
     if reader.cases != len(todo) or board and not reader.ended:
         raise UserError(f"only {reader.cases} of {len(todo)} kernels came back from the board; its last line: "
@@ -428,18 +428,3 @@ def _schedule(name: str) -> Schedule:
     found = parse(name)
     assert found is not None, f"{name}: the harness names what it was given"
     return found
-
-
-@contextmanager
-def alone() -> Iterator[None]:
-    """Held by one `tune` of the machine at a time, whoever runs it."""
-    path = Path(tempfile.gettempdir()) / "tensor-compile-tune.lock"
-    try:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
-    except OSError as error:
-        raise UserError(f"cannot lock the machine: {error.strerror}", str(path)) from None
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
-        yield
-    finally:
-        os.close(fd)

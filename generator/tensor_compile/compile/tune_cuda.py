@@ -28,7 +28,7 @@ from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Sym
 from ..target import Target
-from . import cuda_image, files, lock as locks
+from . import cuda_image, files, lock as locks, machine_lock
 from .cache import Cache
 from .cuda_image import Nvcc
 from .host_programs import ROOT, program
@@ -36,7 +36,7 @@ from .lock import Entry
 from .lock_cuda import key_of, named
 from .toolchain import Compiler
 from .tools import run_tool
-from .tune import OutOfTime, Reader, Result, Say, Stopped, Telling, alone, limited, run_harness, sizes
+from .tune import OutOfTime, Reader, Result, Say, Stopped, Telling, limited, run_harness, sizes
 from .tune_pace import GROUP
 
 MOST = 16                # shapes of a kernel that are measured: those that the cost model prefers
@@ -152,7 +152,7 @@ def templates_digest() -> str:
 
 def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
-         note: Callable[[str], None] = lambda line: None) -> Result:
+         note: Callable[[str], None] = lambda line: None, waits: Say = lambda line: None) -> Result:
     """As tune.tune, for the GPU of this machine. note: told what was measured on."""
     harness = _harness(tools)
     by = _device(harness, tools, note)
@@ -168,7 +168,7 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
         with limited(budget):
             # the first alone: so that a short time measures something
             for group in [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))] if todo else []:
-                _measure(group, tools, harness, rounds, result, tell, note)
+                _measure(group, tools, harness, rounds, result, tell, note, waits)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
     except KeyboardInterrupt:
@@ -220,7 +220,7 @@ def _command(harness: Path, plan: Path, rounds: int, tools: Toolset) -> list[str
 
 
 def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, result: Result, tell: Telling,
-             note: Callable[[str], None]) -> None:
+             note: Callable[[str], None], waits: Say) -> None:
     """Compiles the shapes of some kernels and times them, alone on the machine."""
     tell.say(f"compiling {sum(len(c.shapes) for c in todo)} candidates of {len(todo)} kernels")
     isa = "+".join(tools.target.isas)
@@ -237,8 +237,7 @@ def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, r
     with tools.cache.scratch() as scratch:
         plan = Path(scratch) / "plan"
         plan.write_text(plan_text(todo, tools), encoding="utf-8")
-        tell.say("waiting for the machine")
-        with alone():
+        with machine_lock.alone(waits):
             run_harness(_command(harness, plan, rounds, tools), line)
 
 

@@ -21,7 +21,7 @@ from ..loops.accesses import read, written
 from ..loops.program_ir import FunctionPlan, Program, Step, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, lock as locks
+from . import assemble, lock as locks, machine_lock
 from .decisions import Decision
 from .duel import fought
 from .lock import Entry
@@ -29,7 +29,7 @@ from .options import Options
 from .progress import Progress
 from .toolchain import Compiler
 from .tools import ToolBroken
-from .tune import alone, OutOfTime
+from .tune import OutOfTime
 from .tune_variants import Built, calls_user, Timed
 
 TURNS = 6        # of the two builds of a trial
@@ -191,23 +191,24 @@ def _measure(options: Options, kind: Kind, left: Sequence[Decision], search: Sea
         for number, decided in enumerate(trials):
             progress.say(f"{options.shown}: trial {number + 1} of {len(trials)} of {len(left)} decisions")
             trial = built(f"trial{number}", decided)
-            with alone():
+            with machine_lock.alone(progress.notes(options.shown)):
                 _compare(base, trial, kind, decided, search, options.shown)
             later = {key for following in trials[number + 1:] for key in following}
             done += [key for key in decided if key not in later and key not in done]
         better = {key: t.won[0] for key in done if (t := search.won(key)).won[0] != t.used[0]}
         if better:
-            _prove(base, built("won", better), better, search, target)
+            _prove(base, built("won", better), better, search, target, progress)
         search.proved = True
 
 
-def _prove(base: Built, won: Built, better: Mapping[str, str], search: Search, target: Target) -> None:
+def _prove(base: Built, won: Built, better: Mapping[str, str], search: Search, target: Target,
+           progress: Progress) -> None:
     """Whole calls with all that won beside what is used: where they win no duel (duel.py), nothing has won."""
     sized = _sized(base)
 
     def call(one: Built) -> float:
         return sum(one.time(function, variant, _threads(variant, target)) for function, variant in sized)
-    with alone():
+    with machine_lock.alone(progress.notes(base.options.shown)):
         duel = fought(partial(call, base), partial(call, won),
                       WHOLE_MEASURED if search.measured & better.keys() else WHOLE)
     search.called = duel.least

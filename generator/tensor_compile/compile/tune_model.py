@@ -4,7 +4,6 @@ fusion, from which kernels follow; schedules of these; how teams share them."""
 from __future__ import annotations
 
 import os
-import time
 from dataclasses import field, replace
 from functools import partial
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,8 +18,8 @@ from ..loops.program_ir import ModelPlan, Step
 from ..loops.sorted_words import multiplied_by
 from ..records import dataclass
 from ..target import Target
-from . import assemble, counting, cuda_image, decisions, lock as locks, pack, processor, recording, tune, tune_cuda, \
-    tune_lines, tune_variants, tune_whole
+from . import assemble, counting, cuda_image, decisions, lock as locks, machine_lock, pack, processor, recording, \
+    tune, tune_cuda, tune_lines, tune_variants, tune_whole
 from .harness import Toolset
 from .lock import Entry, Tuning
 from .numbers import number_of, numbers_of
@@ -62,7 +61,7 @@ class Clock:
     more."""
 
     budget: float | None
-    begun: float = field(default_factory=time.monotonic)
+    begun: float = field(default_factory=machine_lock.now)
     most: float = 0.0
 
     def left(self, part: float = 1.0) -> float | None:
@@ -73,7 +72,7 @@ class Clock:
         return None if self.budget is None else self._until(max(self.budget, self.most))
 
     def _until(self, end: float) -> float:
-        return end - min(EARLY, EARLY_PART * end) - (time.monotonic() - self.begun)
+        return end - min(EARLY, EARLY_PART * end) - (machine_lock.now() - self.begun)
 
     @property
     def over(self) -> bool:
@@ -166,7 +165,8 @@ class _Search:
             names, kernels = [*zip(*tune.of_functions(of.plan), strict=True)] or ((), ())
             result = tune.tune(kernels, tools, self.options.lock_path, self.request.rounds, self.request.again,
                                self.say(progress), self.clock.left(1 - reserved), self.request.keep, behind, names,
-                               self.clock.left_at_most() if self.clock.most else None)
+                               self.clock.left_at_most() if self.clock.most else None,
+                               progress.notes(self.options.shown))
         self.result = result
         if shares:
             self.splits()
@@ -216,13 +216,13 @@ class _Search:
 
     def planned(self) -> Planned | None:
         """What the build is now; None where there is no time for that."""
-        begun = time.monotonic()
+        begun = machine_lock.now()
         try:
             with tune.limited(self.clock.left_at_most()):
                 self.last = planned(self.options)
         except OutOfTime:
             return None
-        self.planning = time.monotonic() - begun
+        self.planning = machine_lock.now() - begun
         return self.last
 
     def say(self, progress: Progress) -> Say:
@@ -236,7 +236,7 @@ class _Search:
             kernels = tune_cuda.kernels(of.plan, schedule_cuda.units(of.target))
             result = tune_cuda.tune(kernels, tools, self.options.lock_path, self.request.rounds,
                                     self.request.again, self.say(progress), self.clock.left(1 - WHOLE),
-                                    self.request.keep, self.tell)
+                                    self.request.keep, self.tell, progress.notes(self.options.shown))
         self.result = result
         changes = tune_whole.changes(result)
         if changes:
@@ -255,7 +255,7 @@ class _Search:
 
     def forms(self, of: Planned, part: float = FORMS) -> bool:
         """How the kernels of variants run together. Whether forms may be others now."""
-        measured, begun = False, time.monotonic()
+        measured, begun = False, machine_lock.now()
         left = tune_variants.left(self.options.lock_path, of.plan, of.keys, of.compiler, self.request.again) - \
             self.measured
         self.unformed = bool(left) and self.too_short(FORM_BUILDS, part)
@@ -272,7 +272,7 @@ class _Search:
             self.unformed = True
             if part == 1:
                 self.tell("how kernels run together was not measured to the end: the next run goes on")
-        self.formed = time.monotonic() - begun
+        self.formed = machine_lock.now() - begun
         return measured
 
     def lines(self, of: Planned) -> bool:

@@ -7,7 +7,6 @@ the others with those that were best then.
 """
 from __future__ import annotations
 
-import time
 from contextlib import contextmanager
 from dataclasses import field, replace
 from math import inf
@@ -18,6 +17,7 @@ from ..emit.contraction.access import Access
 from ..loops.contraction_schedule import parse, Schedule
 from ..records import dataclass
 from ..target import Target
+from . import machine_lock
 from .costs import ceilings
 from .harness import Case
 
@@ -139,7 +139,7 @@ class Pace:
         """The cases of which one would take most of the time."""
         if self.end is None:
             return set()
-        most = LONG * (self.end - time.monotonic())
+        most = LONG * (self.end - machine_lock.now())
         return {name for name, seconds in self.calls.items() if FIRST * seconds > most}
 
     def fitting(self, group: list[Case]) -> tuple[list[Case], list[Case]]:
@@ -147,7 +147,7 @@ class Pace:
         and does not come to its end leaves nothing."""
         if self.end is None or not self.candidates:
             return group, []
-        room = (self.end - time.monotonic()) / (self.seconds / self.candidates)
+        room = (self.end - machine_lock.now()) / (self.seconds / self.candidates)
         most = max(1, int(room / FEWEST))
         return group[:most], group[most:]
 
@@ -158,7 +158,7 @@ class Pace:
             return list(group)
         alike = [kin(case) for case in rest if case.incumbent.isa == group[0].incumbent.isa]
         each = self.seconds / self.candidates if self.candidates else SLOW
-        room = (self.end - time.monotonic()) / max(each, *(self.calls.get(case.name, 0.0) for case in group))
+        room = (self.end - machine_lock.now()) / max(each, *(self.calls.get(case.name, 0.0) for case in group))
         if room >= MOST * len(alike):
             return list(group)
         new = max(1, len(set(alike) - self.counts.keys()))
@@ -171,9 +171,9 @@ class Pace:
     @contextmanager
     def taken(self, group: list[Case], counts: Mapping[str, Mapping[str, float]]) -> Iterator[list[Case]]:
         """counts: of what was measured, by the names of cases, when the group is."""
-        begun = time.monotonic()
+        begun = machine_lock.now()
         yield group
-        self.seconds += time.monotonic() - begun
+        self.seconds += machine_lock.now() - begun
         self.candidates += sum(len(case.candidates) for case in group)
         for case in group:
             if counts.get(case.name):

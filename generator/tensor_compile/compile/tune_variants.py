@@ -23,14 +23,14 @@ from ..loops.program_ir import FunctionPlan, ModelPlan, Program, regions, Tiles,
 from ..loops.variant_form import VariantForm, parse
 from ..records import dataclass
 from ..target import Target
-from . import assemble, lock as locks, model_program, processor, profile_model, random_inputs, run_model, tensor_files
+from . import assemble, lock as locks, machine_lock, model_program, processor, profile_model, random_inputs, \
+    run_model, tensor_files
 from .assemble import Made
 from .duel import Duel, fought
 from .lock import Entry, Tuning
 from .options import Options
 from .progress import Progress
 from .toolchain import Compiler
-from .tune import alone
 
 TURNS = 3          # of every form
 TURN = 60          # milliseconds of calls in one
@@ -152,7 +152,7 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
             for variant in function.variants:
                 if (function.name, variant.name) in todo:
                     progress.say(f"{options.shown}: measuring {function.name}/{variant.name}")
-                    with alone():
+                    with machine_lock.alone(progress.notes(options.shown)):
                         yield (function.name, variant.name), _timed(programs, function, variant, target)
 
 

@@ -19,13 +19,13 @@ from ..loops import schedule_cuda
 from ..loops.program_ir import FunctionPlan, ModelPlan, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, lock as locks
+from . import assemble, lock as locks, machine_lock
 from .lock import Entry
 from .lock_cuda import key_of
 from .options import Options
 from .progress import Progress
 from .tools import ToolBroken
-from .tune import OutOfTime, Result, alone, limited
+from .tune import OutOfTime, Result, limited
 from .tune_cuda import Choice
 from .tune_variants import Built, calls_user
 
@@ -170,7 +170,7 @@ class _Search:
     def timed(self, both: tuple[Built, Built]) -> tuple[Times, Times]:
         """Microseconds of a call of every variant."""
         found: tuple[dict[Place, float], dict[Place, float]] = {}, {}
-        with alone():
+        with machine_lock.alone(self.progress.notes(self.options.shown)):
             for function, variant in sized(both[0].made.compiled.plan):
                 at = function.name, variant.name
                 for _ in range(TURNS):
