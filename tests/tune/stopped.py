@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""`tune` that is interrupted says what is kept; a lock that cannot be written is said before anything is measured."""
+"""`tune` that is interrupted says what is kept, and keeps it where it is killed; a lock that cannot be written is said
+before anything is measured. Where there is no terminal it says now and then how far it is."""
 import os
 import re
 import signal
@@ -11,7 +12,7 @@ from pathlib import Path
 import forked
 from small_model import ISA, prepare, run
 from tap import done, equal, note, ok, raises, skip
-from tensor_compile.compile import files, lock as locks, tune, tune_model
+from tensor_compile.compile import files, lock as locks, progress, tune, tune_model
 from tensor_compile.errors import UserError
 
 MODEL = """#include <tensor_compile/model.h>
@@ -37,7 +38,7 @@ def interrupt(folder: Path, number: int, *words: str) -> tuple[int, str]:
                                check=False).stdout
     if process.poll() is None:
         os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
-    said = process.communicate()[1]
+    said = re.sub(r"^.* s so far\)\n", "", process.communicate()[1], flags=re.M)
     return process.returncode, said.removeprefix("tensor-compile: ").rstrip()
 
 
@@ -46,8 +47,23 @@ def listed(said: str) -> int:
     return len(re.findall(r"^model.c: +[0-9.]+ us  tc_contraction_\w+  contraction f32 rows=4 ", said, re.M))
 
 
+def lines(folder: Path) -> None:
+    """Progress where there is no terminal."""
+    progress.PULSE = 0.2
+    begun = time.monotonic()
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env", "--diff")
+    last = time.monotonic() - begun
+    progress.PULSE = 600.0
+    said = told.stderr.splitlines()
+    ok(told.returncode == 0 and said and all(re.fullmatch(r"model\.c: .* \(\d+ s so far\)", line) for line in said) and
+       len(said) <= last / 0.2, "a line now and then, wherever it is") or note(told.stderr)
+    equal(run(folder, "tune", "-C", "out", "--budget", "none", "--exe-wrapper", "env", "--diff").stderr, "",
+          "none in a short time")
+
+
 def main(folder: Path) -> None:
     prepare(folder, MODEL)
+    progress.PULSE = 600.0
     built = run(folder, "build", "model.c", "-o", "out", "--isa", ISA)
     equal(built.returncode, 0, "built") or note(built.stderr)
     for number in (signal.SIGINT, signal.SIGTERM):
@@ -57,8 +73,21 @@ def main(folder: Path) -> None:
     equal(interrupt(folder, signal.SIGTERM, "--exe-wrapper", "env", "--diff"),
           (130, "interrupted: nothing was written"), "--diff")
 
-    # Between two kernels.
+    # Killed between two kernels.
     real = tune.Telling.measuring
+    here = os.getpid()
+
+    def killed(self: tune.Telling) -> None:
+        real(self)
+        if self.done == 2 and os.getpid() != here:
+            os.kill(os.getpid(), signal.SIGKILL)
+    tune.Telling.measuring = killed
+    told = run(folder, "tune", "-C", "out", "--rounds", "2", "--budget", "none", "--exe-wrapper", "env")
+    tune.Telling.measuring = real
+    equal((told.returncode, len(locks.read(folder / LOCK))), (-signal.SIGKILL, 1), "what was measured is in the lock")
+    (folder / LOCK).unlink()
+
+    # Between two kernels.
 
     def second(self: tune.Telling) -> None:
         real(self)
@@ -155,6 +184,7 @@ def main(folder: Path) -> None:
         ok(ended.returncode == 1 and ended.stderr.endswith(f"{LOCK}: error: cannot write: Permission denied\n")
            and not ended.stdout, "a lock that cannot be written") or note(ended.stdout + ended.stderr)
     equal((folder / LOCK).read_bytes(), before, "it is as it was")
+    lines(folder)
     found = sorted(os.listdir(folder))
     files.require_writable(folder / LOCK)
     files.require_writable(folder / "other.lock")

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import field, replace
 from math import inf
 from pathlib import Path
-from typing import Callable, Iterable, Iterator, Mapping, Protocol, Sequence
+from typing import Callable, Collection, Iterable, Iterator, Mapping, Protocol, Sequence
 
 from ..emit.contraction import candidates as table
 from ..emit.contraction.key import kernel_key
@@ -188,6 +188,10 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     tell: Telling | None = None
     result, confirmed = Result(UNITS[tools.count]), Result(UNITS[tools.count])
     pace = tune_pace.Pace(None if budget is None else begun + (1 - CONFIRM) * budget)
+
+    def kept() -> None:   # what is killed has lost nothing; what has to win once more stays as it was
+        if keep:
+            _keep(result, known, tools, lock, {case.name for case in _changed(result, todo)})
     try:
         with limited(budget if budget is None or most is None else max(budget, most)):
             order = best_first(tools)
@@ -213,7 +217,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
                 now, later = pace.fitting(groups[0])
                 rest = [case for group in groups for case in group]
                 with pace.taken(pace.fewer(now, rest), result.counts) as cases_now:
-                    _measure(cases_now, tools, rounds, result, tell, waits)
+                    _measure(cases_now, tools, rounds, result, tell, waits, kept)
                 groups[:1] = [later] if later else []
             changed = _changed(result, todo) if tools.count == "time" else []
             if changed:
@@ -260,11 +264,13 @@ def best_first(tools: Toolset) -> list[str]:
     return sorted(reversed(tools.target.isas), key=lambda isa: here and not runs(isa))
 
 
-def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path) -> None:
+def _keep(result: Result, known: dict[str, Entry], tools: Toolset, lock: Path, but: Collection[str] = ()) -> None:
+    """but: the keys of those that stay as they are."""
     emulated = bool(tools.wrapper) and Path(tools.wrapper[0]).name.startswith("qemu")
+    templates = locks.templates_digest()
     for key, winner, count in result.timed:
-        known[key] = Entry(key, winner.name, count, emulated, tools.compiler.release, locks.templates_digest(),
-                           result.unit)
+        if key not in but:
+            known[key] = Entry(key, winner.name, count, emulated, tools.compiler.release, templates, result.unit)
     locks.write(lock, known)
 
 
@@ -313,8 +319,9 @@ class Telling:
                  (f", {max(left, 0):.0f} s left" if left is not None else ""))
 
 
-def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: Telling, waits: Say) -> None:
-    """Compiles the candidates of some cases and times them, alone on the machine."""
+def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, tell: Telling, waits: Say,
+             kept: Callable[[], None] = lambda: None) -> None:
+    """Compiles the candidates of some cases and times them, alone on the machine. kept: called behind each case."""
     tell.say(f"compiling {sum(len(c.candidates) for c in todo)} candidates of {len(todo)} kernels")
     reader = Reader(result)
     with tools.cache.scratch() as scratch:
@@ -329,6 +336,8 @@ def _measure(todo: Sequence[Case], tools: Toolset, rounds: int, result: Result, 
             if text.startswith("case "):
                 tell.measuring()
             reader.line(text)
+            if text.startswith("winner "):
+                kept()
         with machine_lock.alone(waits):
             run_harness([*wrapper, str(path), *(() if board else ("time", str(rounds)))], line, environment, board)
     if reader.cases != len(todo) or board and not reader.ended:

@@ -164,21 +164,25 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     result = Result("us", by=about, used={case.name: shape_name(case.incumbent) for case in todo},
                     chosen={case.name: shape_name(case.shapes[0]) for case in todo})
     tell = Telling(say, len(todo), budget)
+    templates = templates_digest()
+
+    def kept() -> None:
+        if keep and result.timed:
+            for key, winner, count in result.timed:
+                known[key] = Entry(key, winner.name, count, False, about[key], templates)
+            locks.write(lock, known)
     try:
         with limited(budget):
             # the first alone: so that a short time measures something
             for group in [todo[:1], *(todo[i:i + GROUP] for i in range(1, len(todo), GROUP))] if todo else []:
-                _measure(group, tools, harness, rounds, result, tell, note, waits)
+                _measure(group, tools, harness, rounds, result, tell, note, waits, kept)
     except OutOfTime:
         result.left = len(todo) - len(result.timed)
     except KeyboardInterrupt:
         result.left = len(todo) - len(result.timed)
         raise Stopped(result) from None
     finally:
-        if keep and result.timed:
-            for key, winner, count in result.timed:
-                known[key] = Entry(key, winner.name, count, False, about[key], templates_digest())
-            locks.write(lock, known)
+        kept()
     return result
 
 
@@ -220,7 +224,8 @@ def _command(harness: Path, plan: Path, rounds: int, tools: Toolset) -> list[str
 
 
 def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, result: Result, tell: Telling,
-             note: Callable[[str], None], waits: Say) -> None:
+             note: Callable[[str], None], waits: Say = lambda line: None,
+             kept: Callable[[], None] = lambda: None) -> None:
     """Compiles the shapes of some kernels and times them, alone on the machine."""
     tell.say(f"compiling {sum(len(c.shapes) for c in todo)} candidates of {len(todo)} kernels")
     isa = "+".join(tools.target.isas)
@@ -233,6 +238,8 @@ def _measure(todo: Sequence[Case], tools: Toolset, harness: Path, rounds: int, r
             note(text)
         else:
             reader.line(text)
+        if text.startswith("winner "):
+            kept()
 
     with tools.cache.scratch() as scratch:
         plan = Path(scratch) / "plan"

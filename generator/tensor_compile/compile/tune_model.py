@@ -4,6 +4,7 @@ fusion, from which kernels follow; schedules of these; how teams share them."""
 from __future__ import annotations
 
 import os
+from contextlib import contextmanager
 from dataclasses import field, replace
 from functools import partial
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
@@ -118,13 +119,14 @@ def search(options: Options, request: Request, clock: Clock, tell: Say) -> Resul
     if options.backend == "cuda" and (request.count != "time" or request.wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
     # a frozen build asks for lines that are to be measured here
-    begun = _Search(replace(options, tune="lock"), request, clock, tell, locks.read(options.lock_path))
-    try:
-        return begun.run()
-    except Stopped as end:
-        raise Stopped(end.result, begun.kept(end.result)) from None
-    except KeyboardInterrupt:
-        raise Stopped(begun.result, begun.kept(begun.result)) from None
+    with Progress(pulse=True) as progress:
+        begun = _Search(replace(options, tune="lock"), request, clock, tell, progress, locks.read(options.lock_path))
+        try:
+            return begun.run()
+        except Stopped as end:
+            raise Stopped(end.result, begun.kept(end.result)) from None
+        except KeyboardInterrupt:
+            raise Stopped(begun.result, begun.kept(begun.result)) from None
 
 
 @dataclass(slots=True)
@@ -133,6 +135,7 @@ class _Search:
     request: Request
     clock: Clock
     tell: Say
+    progress: Progress = field(default_factory=Progress)
     known: Mapping[str, Entry] = field(default_factory=dict)   # lines of the lock when the search begins
     formed: float = 0.0   # seconds that forms took, two builds that are timed; nothing where the lock has them
     planning: float = 0.0   # seconds that it took to plan the build
@@ -158,7 +161,7 @@ class _Search:
         shares = self.calls(of.target) and tune_lines.team(of.target) > 1
         reserved = SPLITS if shares and not self.short(self.split_kind(of), SPLITS, self.request.again) else 0
         behind = self.decisions_left(of)
-        with Progress() as progress:
+        with self.shown() as progress:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
                             self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
                             of.host.command)
@@ -218,18 +221,27 @@ class _Search:
         """What the build is now; None where there is no time for that."""
         begun = machine_lock.now()
         try:
-            with tune.limited(self.clock.left_at_most()):
+            with self.shown() as progress, tune.limited(self.clock.left_at_most()):
+                progress.say(f"{self.options.shown}: planning the build")
                 self.last = planned(self.options)
         except OutOfTime:
             return None
         self.planning = machine_lock.now() - begun
         return self.last
 
+    @contextmanager
+    def shown(self) -> Iterator[Progress]:
+        """What a part of the search says, which is cleared at its end."""
+        try:
+            yield self.progress
+        finally:
+            self.progress.say("")
+
     def say(self, progress: Progress) -> Say:
         return partial(lambda model, line: progress.say(f"{model}: {line}"), self.options.shown)
 
     def on_gpu(self, of: Planned) -> Result:
-        with Progress() as progress:
+        with self.shown() as progress:
             tools = tune_cuda.Toolset(cuda_image.detect(self.options.nvcc), of.host, of.target,
                                       self.options.open_cache(), self.request.jobs,
                                       self.options.cuda_libraries == "auto")
@@ -240,10 +252,9 @@ class _Search:
         self.result = result
         changes = tune_whole.changes(result)
         if changes:
-            with Progress() as progress:
+            with self.shown() as progress:
                 proof = tune_whole.prove(self.options, changes, tune_whole.places(of.plan, of.target), progress,
                                          self.clock.left())
-                progress.say("")
             tune_whole.refuse(result, proof, self.options.lock_path, self.request.keep)
             self.tell(tune_whole.summary(proof, len(changes)))
         return result
@@ -262,7 +273,7 @@ class _Search:
         if self.unformed:
             return False
         try:
-            with Progress() as progress, tune.limited(self.clock.left(part)):
+            with self.shown() as progress, tune.limited(self.clock.left(part)):
                 for timed in tune_variants.tune(self.options, left, of.keys, of.compiler, progress, self.request.keep):
                     progress.say("")
                     measured = True
@@ -335,10 +346,9 @@ class _Search:
         if self.short(kind, part, again):
             self.waiting |= kind.name != "splits"
             return False
-        with Progress() as progress, tune.limited(self.clock.left(part)):
+        with self.shown() as progress, tune.limited(self.clock.left(part)):
             found = tune_lines.tune(self.here(of), kind, of.keys.tuning.target, of.compiler, again, progress,
                                     self.request.keep)
-            progress.say("")
         self.waiting |= kind.name != "splits" and not found.ended
         self.measured |= {timed.key for timed in found.timed}
         for timed in sorted(found.timed, key=lambda timed: timed.won[1] - timed.used[1]):
