@@ -57,9 +57,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--count", choices=("time", "instructions", "cycles"), default="time",
                         help="what of a call is counted: time (the default), instructions that an emulator runs "
                              "(--exe-wrapper: qemu), cycles of a Cortex-M board (docs/tuning.md)")
-    parser.add_argument("--exe-wrapper", type=arguments.words, default=(), metavar="COMMAND",
-                        help="runs the target's programs here, as Meson's exe_wrapper; what is counted under qemu is "
-                             "marked `emulated`")
+    parser.add_argument("--exe-wrapper", type=arguments.words, default=None, metavar="COMMAND",
+                        help="runs the target's programs here (default: in a Meson build directory the exe_wrapper of "
+                             "its cross files, '' is none); what is counted under qemu is marked `emulated`")
     parser.add_argument("--link-args", type=arguments.words, default=(), metavar="FLAGS",
                         help="flags for linking the harness for the target, e.g. -static")
     parser.add_argument("-j", "--jobs", type=arguments.positive, default=None, metavar="N", help="compilers at once")
@@ -170,8 +170,8 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     from ..compile import machine_lock, tune, tune_model
     from ..compile.tools import ToolBroken
 
-    request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count, args.exe_wrapper,
-                                 args.link_args, args.jobs)
+    request = tune_model.Request(args.again or args.diff, not args.diff, args.rounds, args.count,
+                                 _wrapper(args, builds), args.link_args, args.jobs)
     begun, wrong = machine_lock.now() - _ran(), []
     if args.budget is not None and args.budget < FEWEST * len(builds):
         builds = sorted(builds, key=_measured)
@@ -196,6 +196,20 @@ def _tune(builds: list[Options], args: argparse.Namespace) -> int:
     if wrong:
         raise ToolBroken("a candidate differs from the reference (it was not timed)", "\n".join(wrong))
     return 0
+
+
+def _wrapper(args: argparse.Namespace, builds: list[Options]) -> tuple[str, ...]:
+    """What starts programs: as the user says, else as Meson does; a line names that."""
+    from ..compile import meson_build
+
+    if args.exe_wrapper is not None:
+        return tuple(args.exe_wrapper)
+    found = meson_build.exe_wrapper(Path(args.folder)) if all(o.backend == "c" for o in builds) else None
+    if found is None:
+        return ()
+    print(f"{args.folder}: kernels are run by the exe_wrapper of {', '.join(map(os.path.relpath, found.files))}: "
+          f"{' '.join(found.command)}", flush=True)
+    return found.command
 
 
 def _measured(options: Options) -> float:
