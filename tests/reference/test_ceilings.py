@@ -13,7 +13,7 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile import target
-from tensor_compile.compile import bench_model, machine, profile_model
+from tensor_compile.compile import bench_model, disturbance, machine, profile_model
 from tensor_compile.compile.costs import Cost
 from tensor_compile.compile.profile_model import Event
 
@@ -39,6 +39,29 @@ events = [Event("f", "v", step, thread, us) for a, b, c in ((3.0, 1.0, 9.0), (5.
           for step, thread, us in ((0, 0, a), (1, 0, b), (1, 0, b), (0, 1, c))]
 equal(profile_model.medians(events, 3), {0: 4.0, 1: 4.0}, "the median of a call, of the slowest thread, of all runs")
 equal(profile_model.medians(events[:-4], 3)[1], 2.0, "the mean where calls differ in how often a step ran")
+shared = [profile_model.Event("f", "v", 0, thread, us) for call in ((9.0, 1.0), (4.0, 5.0), (2.0, 8.0))
+          for thread, us in enumerate(call)]
+equal(profile_model.least(shared, 3), {0: 5.0}, "the least is one call's, of its slowest thread")
+
+one = Cost(0, "one", "", "", False, 0, 1, 4000, 500, 500, (), ())
+equal((bench_model.Row(one, 10.0, 3.0, "flops", 4.0).of_ceiling, bench_model.Row(one, 10.0, 3.0, "flops").of_ceiling),
+      (75.0, 30.0), "percent of a ceiling is by the least time")
+stat = "cpu  9 9 9 9 9 9 9 9 0 0\ncpu0 1 2 4 100 100 8 16 32 5 5\ncpu1 100 0 0 7\ncpu2 50 0 0 7\nintr 5\n"
+equal([disturbance.busy_ticks(stat, which) for which in ((0,), (1,), (0, 2))], [63, 100, 113],
+      "a processor is busy but for its idle and waiting ticks")
+Moment = disturbance.Moment
+equal([disturbance.others(Moment(1.0, 5.0, 2.0), Moment(at, busy, 3.0))
+       for at, busy in ((3.0, 9.0), (1.1, 9.0), (3.0, 5.5))], [1.5, 0.0, 0.0],
+      "what others had is what was busy without us; not of a short time")
+equal(disturbance.others(None, Moment(3.0, 9.0, 3.0)), 0.0, "where the system does not tell")
+for given, wanted in (((0.2, 1, 2, 11.0, 10.0), ""), ((1.1, 1, 2, 11.0, 10.0), ""), ((0.2, 1, 2, 9.0, 0.0), ""),
+                      ((1.3, 1, 2, 11.0, 10.0),
+                       "other work took 1.3 of 2 processors meanwhile, beside 1 thread of calls"),
+                      ((0.3, 2, 2, 16.0, 10.0), "other work took 0.3 of 2 processors meanwhile, beside 2 threads of "
+                                                "calls; medians are 1.6 times the least times"),
+                      ((0.0, 1, 2, 13.0, 10.0), "medians are 1.3 times the least times")):
+    equal(disturbance.warning(*given), wanted and
+          f"{wanted}: read the least times, or measure while nothing else runs", f"a warning of {given}")
 
 found = machine.parse("fma 100.5\nread 16384 200000.0\nread 1048576 50000.0\n", 2)
 equal((found.operations, found.reads), (100.5e9, {16384: 200e9, 1048576: 50e9}), "what the program prints is read")
@@ -72,8 +95,8 @@ for bound, least, said in (("bytes", 2.0, True), ("flops", 2.0, False), ("bytes"
     ok(bound == "-" or f"; kernels without integers, 25% of the time, reach {100 * least:.0f}% of the ceilings\n" in
        mixed, "a percentage says of which part of the time it is") or note(mixed)
     equal(over in lines, said, f"{100 * least:.0f} % bound by {bound}: whether the bytes came from a nearer cache")
-ok(lines.startswith("m: 1.0 us in kernels of a call, median of 1 (generic, avx2, 2 threads); no ceiling of integers is "
-                    "measured\n"), "integers alone") or note(lines)
+ok(lines.startswith("m: 1.0 us in kernels of a call, median of 1, least 1.0 (generic, avx2, 2 threads); no ceiling "
+                    "of integers is measured\n"), "integers alone") or note(lines)
 
 with tempfile.TemporaryDirectory() as place:
     folder = Path(place)
@@ -82,12 +105,12 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "bench", "two.c", *isa, "--calls", "5", "--chart", "two.svg")
     equal(result.returncode, 0, "a model is measured") or note(result.stderr)
     head, *rest = result.stdout.splitlines()
-    ok(re.fullmatch(r"two: [\d.]+ us in kernels of a call, median of 5 \(generic, \w+\); \d+% of the ceilings", head),
-       "what was measured") or note(head)
+    ok(re.fullmatch(r"two: [\d.]+ us in kernels of a call, median of 5, least [\d.]+ \(generic, \w+\); "
+                    r"\d+% of the ceilings", head), "what was measured") or note(head)
     rows = [line.split() for line in rest if line.endswith(("two.c:5",))]
     equal(sorted(row[-2] for row in rows), ["linear", "softmax"], "a row a kernel") or note(result.stdout)
-    ok(all(row[5] in ("flops", "bytes") and len(row) == 8 for row in rows), "with what bounds it")
-    ok(sum(float(row[1]) for row in rows) > 99, "shares of the whole")
+    ok(all(row[6] in ("flops", "bytes") and len(row) == 9 for row in rows), "with what bounds it")
+    ok(sum(float(row[2]) for row in rows) > 99, "shares of the whole")
     drawn = xml.dom.minidom.parse(str(folder / "two.svg"))
     equal(len(drawn.getElementsByTagName("rect")), 1 + 2 * 2, "the chart has two bars a kernel")
 
@@ -95,14 +118,14 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "bench", "bytes.c", *isa, "--calls", "5", "--chart", "bytes.svg")
     equal(result.returncode, 0, "a model of bytes is measured") or note(result.stderr)
     rows = {row[-2]: row for row in map(str.split, result.stdout.splitlines()) if row and ".c:" in row[-1]}
-    ok(all(len(row) == 8 for row in rows.values()) and rows["softmax"][5] in ("flops", "bytes") and
-       rows["matmul_cast"][4:6] == ["-", "-"], "products of integers have no ceiling") or note(result.stdout)
+    ok(all(len(row) == 9 for row in rows.values()) and rows["softmax"][6] in ("flops", "bytes") and
+       rows["matmul_cast"][5:7] == ["-", "-"], "products of integers have no ceiling") or note(result.stdout)
     ok(re.match(r"bytes: .*; kernels without integers, \d+% of the time, reach \d+% of the ceilings\n", result.stdout)
        and "\n-: integers, for which no ceiling is measured\n" in result.stdout, "which is said")
     result = models.tool(folder, "profile", "bytes.c", *isa, "--calls", "5")
     rows = {row[-2]: row for row in map(str.split, result.stdout.splitlines()) if row and ".c:" in row[-1] and
-            len(row) == 9}
-    ok(rows["matmul_cast"][3] == "-" and rows["softmax"][3].isdigit()
+            len(row) == 10}
+    ok(rows["matmul_cast"][4] == "-" and rows["softmax"][4].isdigit()
        and "; -: integers, whose peak is not known\n" in result.stdout, "nor in a profile") or note(result.stdout)
 
     result = subprocess.run([sys.executable, TOOL, "ceilings", "-o", "here.toml"], cwd=folder, capture_output=True,
@@ -137,7 +160,8 @@ with tempfile.TemporaryDirectory() as place:
         for command in ("bench", "profile"):
             result = models.tool(folder, command, *asked)
             refused = f"tensor-compile {command}: error: {turns}" if turns else ""
-            equal((result.returncode, bool(result.stdout), result.stderr),
+            said = re.sub(r"(?m)^two.c: warning: (other work|medians) .*\n", "", result.stderr)
+            equal((result.returncode, bool(result.stdout), said),
                   (2, False, fewer + refused) if turns else (0, True, fewer),
                   f"{command} {'refuses threads that take turns' if turns else 'measures others'}") or \
                 note(result.stderr)

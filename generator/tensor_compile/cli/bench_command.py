@@ -14,8 +14,9 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
         "bench", help="time every kernel beside this machine's ceilings", allow_abbrev=False,
         description="Builds MODEL.c for this processor, measures what the machine can do (multiply-adds, reads of each "
                     "level of cache) and then calls the model many times. Prints for every kernel, the slowest first: "
-                    "time of a call (median), share of the whole, operations and bytes in a second, and percent of the "
-                    "ceiling that bounds it. `profile` compares with the target file and sums by scope and line.",
+                    "time of a call (median, and the least), share of the whole, operations and bytes in a second, and "
+                    "percent of the ceiling that bounds it, by the least time: other work makes that no worse. "
+                    "`profile` compares with the target file and sums by scope and line.",
         epilog="Example: tensor-compile bench model.c --dims batch=8 --threads 4 --chart kernels.svg")
     group = parser.add_argument_group("bench")
     arguments.add_inputs(group, " (default: random)")

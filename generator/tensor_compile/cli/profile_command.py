@@ -11,11 +11,11 @@ from . import Parser, arguments
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "profile", help="measure every kernel of a model", allow_abbrev=False,
-        description="Builds MODEL.c for this processor, calls it many times with random inputs or those of --inputs, "
-                    "and "
-                    "prints for every kernel: time of a call, operations and bytes in a second beside what the target "
-                    "file's clock and bandwidth allow, the scope and the line of the model; then time by scope and by "
-                    "line. --from reads what a deployed program recorded (docs/runtime.md) instead.",
+        description="Builds MODEL.c for this processor, calls it many times with random inputs or those of "
+                    "--inputs, and prints for every kernel: time of a call (median, and the least, by which "
+                    "rates are), operations and bytes in a second beside what the target file's clock and "
+                    "bandwidth allow, the scope and the line of the model; then time by scope and by line. "
+                    "--from reads what a deployed program recorded (docs/runtime.md) instead.",
         epilog="Examples: tensor-compile profile model.c --dims batch=8 --trace trace.json; "
                "tensor-compile profile model.c --dims batch=8 --from recorded.json")
     group = parser.add_argument_group("profile")

@@ -22,18 +22,23 @@ BLUE, PALE = "#2b6cb0", "#a9c6e5"
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """us: of a call; floor: the least that the machine's ceilings allow; bound: which of them. They are 0 and "-" of
-    kernels that compute integers, for which no ceiling is measured."""
+    """us: of a call, the median; floor: the least that the machine's ceilings allow; bound: which of them. They are 0
+    and "-" of kernels that compute integers, for which no ceiling is measured. least: that of a call; 0: us."""
 
     cost: Cost
     us: float
     floor: float
     bound: str
+    least: float = 0.0
+
+    @property
+    def at_best(self) -> float:
+        return self.least or self.us
 
     @property
     def of_ceiling(self) -> float:
-        """In percent."""
-        return 100 * self.floor / self.us if self.us else 0.0
+        """In percent, of the least time: what else the machine does makes it no worse."""
+        return 100 * self.floor / self.at_best if self.at_best else 0.0
 
 
 def run(options: Options, request: Request, chart: str = "") -> int:
@@ -48,6 +53,7 @@ def run(options: Options, request: Request, chart: str = "") -> int:
     for i, found in enumerate(profile_model.recorded(options, request, measure)):
         rows = rows_of(found, ceilings[0])
         print(text(found, rows, ceilings[0]), end="")
+        profile_model.warn(found, options.shown)
         if chart:
             path = Path(chart) if not i else Path(chart).with_stem(f"{Path(chart).stem}-{found.name}")
             files.write(path, [drawing(found, rows).encode()])
@@ -56,16 +62,16 @@ def run(options: Options, request: Request, chart: str = "") -> int:
 
 def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
     """The slowest first."""
-    times = profile_model.medians(found.own, found.calls)
+    times, least = (of(found.own, found.calls) for of in (profile_model.medians, profile_model.least))
     rows = []
     for cost in costs.of_variant(found.made, found.function, found.variant, found.sizes):
         if cost.integers:
-            rows.append(Row(cost, times.get(cost.step, 0.0), 0.0, "-"))
+            rows.append(Row(cost, times.get(cost.step, 0.0), 0.0, "-", least.get(cost.step, 0.0)))
             continue
         compute = cost.operations / ceilings.operations * 1e6
         memory = cost.bytes / ceilings.bandwidth(cost.bytes) * 1e6
         rows.append(Row(cost, times.get(cost.step, 0.0), max(compute, memory),
-                        "flops" if compute > memory else "bytes"))
+                        "flops" if compute > memory else "bytes", least.get(cost.step, 0.0)))
     return sorted(rows, key=lambda row: -row.us)
 
 
@@ -73,22 +79,22 @@ def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
     total = sum(row.us for row in rows) or 1e-9
     held = [row for row in rows if not row.cost.integers]
     timed = sum(row.us for row in held)
-    reached = f"{100 * sum(row.floor for row in held) / (timed or 1e-9):.0f}% of the ceilings"
+    least = sum(row.at_best for row in held) or 1e-9
+    reached = f"{100 * sum(row.floor for row in held) / least:.0f}% of the ceilings"
     share = "no ceiling of integers is measured" if not held else reached if len(held) == len(rows) else \
         f"kernels without integers, {100 * timed / total:.0f}% of the time, reach {reached}"
     threads = f", {ceilings.threads} threads" if ceilings.threads > 1 else ""
-    head = f"{found.title}: {total:.1f} us in kernels of a call, median of {found.calls} ({found.variant.name}, " \
-           f"{found.isa}{threads}); {share}"
-    body = [(f"{r.us:.2f}", f"{100 * r.us / total:.1f}", f"{_rate(r.cost.operations, r.us):.1f}",
-             f"{_rate(r.cost.bytes, r.us):.1f}", "-" if r.cost.integers else f"{r.of_ceiling:.0f}", r.bound,
-             r.cost.name, r.cost.place)
-            for r in rows]
+    head = f"{found.title}: {total:.1f} us in kernels of a call, median of {found.calls}, least " \
+           f"{sum(row.at_best for row in rows):.1f} ({found.variant.name}, {found.isa}{threads}); {share}"
+    body = [(f"{r.us:.2f}", f"{r.at_best:.2f}", f"{100 * r.us / total:.1f}",
+             f"{_rate(r.cost.operations, r.at_best):.1f}", f"{_rate(r.cost.bytes, r.at_best):.1f}",
+             "-" if r.cost.integers else f"{r.of_ceiling:.0f}", r.bound, r.cost.name, r.cost.place) for r in rows]
     reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
     over = ["over 100 %: the bytes came from a nearer cache than the one that is as large as they are"] \
         if any(r.bound == "bytes" and round(r.of_ceiling) > 100 for r in rows) else []
     over += ["-: integers, for which no ceiling is measured"] if len(held) < len(rows) else []
-    names = ("us", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
-    return "\n".join([head, "", *columns(names, body), "",
+    names = ("us", "least", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
+    return "\n".join([head, "", *columns(names, body), "", profile_model.BY_LEAST,
                       f"ceilings, measured in this run: {ceilings.operations / 1e9:.1f} GFLOP/s of f32; GB/s of reads "
                       f"by the bytes of a thread: {reads}", *over, "", ""])
 
@@ -118,5 +124,6 @@ def drawing(found: Recorded, rows: Sequence[Row]) -> str:
     return (f'<svg xmlns="http://www.w3.org/2000/svg" width="{WIDTH}" height="{y + 12}" font-family="sans-serif" '
             f'font-size="11">\n<rect width="100%" height="100%" fill="white"/>\n'
             f'<text x="12" y="18" font-size="13">{escape(found.title)}: {total:.1f} us in kernels of a call '
-            f'({escape(found.variant.name)}, {found.isa}); dark: the least that the ceilings allow</text>\n'
+            f'({escape(found.variant.name)}, {found.isa}); dark: the least that the ceilings allow; '
+            f'percent by the least times</text>\n'
             + "\n".join(parts) + "\n</svg>\n")

@@ -61,7 +61,7 @@ def _found(name: str, folder: Path) -> Path:
     line = next((line for line in (folder / "build.ninja").read_text(encoding="utf-8").splitlines()
                  if line.startswith(REGENERATE)), "")
     words = [re.sub(r"\$(.)", r"\1", word) for word in re.findall(r"(?:\$.|[^ ])+", line.removeprefix(REGENERATE))]
-    end = os.path.normpath(name).lstrip("./")
+    end = re.sub(r"^(\.\./)+", "", os.path.normpath(name))
     found = [word for word in words if os.path.isabs(word) and word.endswith(f"/{end}")]
     if not found:
         raise ValueError(f"no cross file {name}")

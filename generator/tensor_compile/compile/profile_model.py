@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import statistics
+import sys
 from collections import defaultdict
 from dataclasses import field, replace
 from pathlib import Path
@@ -14,7 +15,7 @@ from ..errors import OptionError, UsageError, UserError
 from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, chosen, costs, files, machine_lock, model_program, processor, random_inputs, run_model
+from . import assemble, chosen, costs, disturbance, files, machine_lock, model_program, processor, random_inputs, run_model
 from .assemble import Made
 from .cache import Cache
 from .costs import Ceilings, Cost
@@ -64,9 +65,10 @@ def refuse_turns(request: Request, target: Target) -> None:
 
 @dataclass(slots=True)
 class Measured:
-    """Microseconds of a call by step; calls: how many were recorded; isa: the kernels that ran, "" unknown."""
+    """Microseconds of a call by step, medians and the least; calls: how many were recorded."""
 
     steps: dict[int, float] = field(default_factory=dict)
+    least: dict[int, float] = field(default_factory=dict)
     calls: int = 0
     threads: int = 1
 
@@ -74,7 +76,7 @@ class Measured:
 @dataclass(frozen=True, slots=True)
 class Recorded:
     """The calls of a function. calls: how many, 0 where the record does not tell; isa: of its kernels; name: of the
-    events."""
+    events; others: processors that other work had meanwhile, as far as that is known."""
 
     made: Made
     function: FunctionPlan
@@ -83,6 +85,7 @@ class Recorded:
     events: list[Event]
     name: str
     calls: int
+    others: float = 0.0
 
     @property
     def variant(self) -> Variant:
@@ -102,7 +105,17 @@ class Recorded:
 def run(options: Options, request: Request) -> int:
     for found in recorded(options, request):
         print(table(found), end="")
+        warn(found, options.shown)
     return 0
+
+
+def warn(of: Recorded, shown: str) -> None:
+    """Of what was measured here."""
+    found = measured(of.own, of.calls)
+    said = disturbance.warning(of.others, found.threads, default_jobs(), sum(found.steps.values()),
+                               sum(found.least.values())) if of.calls else ""
+    if said:
+        print(f"{shown}: warning: {said}", file=sys.stderr)
 
 
 def recorded(options: Options, request: Request, before: Callable[[Made, Cache], None] = lambda made, cache: None
@@ -142,8 +155,10 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
             record = folder / "record"
             states = run_model.states(made, request.run, folder)
             with machine_lock.alone(progress.notes(options.shown)):
+                begun = disturbance.Moment.now()
                 result = program.call(symbols[function.name], folder / "call-inputs", folder / "out", "best", threads,
                                       sizes, states, options.shown, (str(request.calls), str(record)))
+                others = disturbance.others(begun, disturbance.Moment.now())
             progress.say("")
             if result.returncode or not result.stdout.strip().isdigit() or result.stdout.strip() == "0":
                 raise UserError(f"{symbols[function.name]}: {result.stderr.strip() or 'the calls cannot be recorded'}",
@@ -151,7 +166,7 @@ def recorded(options: Options, request: Request, before: Callable[[Made, Cache],
             if request.trace:
                 files.write(Path(request.trace), files.blocks(record))
             yield Recorded(made, function, sizes, made.target.isas[-1], read_record(record, "the record"),
-                           symbols[function.name], int(result.stdout))
+                           symbols[function.name], int(result.stdout), others)
 
 
 def _sizes(made: Made, function: FunctionPlan, request: Request, options: Options, folder: Path,
@@ -207,13 +222,30 @@ def medians(events: Iterable[Event], calls: int) -> dict[int, float]:
     return found
 
 
+def least(events: Iterable[Event], calls: int) -> dict[int, float]:
+    """Microseconds of the call in which a step took least, of its slowest thread there: threads may share a step
+    otherwise in each call. The mean where medians() has it."""
+    times: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+    for e in events:
+        times[e.step][e.thread].append(e.duration)
+    found: dict[int, float] = {}
+    for step, threads in times.items():
+        if any(len(durations) % calls for durations in threads.values()):
+            found[step] = max(sum(durations) / calls for durations in threads.values())
+            continue
+        runs = {thread: len(durations) // calls for thread, durations in threads.items()}
+        found[step] = min(max(sum(durations[i * runs[thread]:(i + 1) * runs[thread]])
+                              for thread, durations in threads.items()) for i in range(calls))
+    return found
+
+
 def measured(events: Sequence[Event], calls: int) -> Measured:
     """calls: 0 where it is told by how often the rarest step ran."""
     count: dict[int, int] = defaultdict(int)
     for e in events:
         count[e.step] += e.thread == 0
     calls = calls or min((n for n in count.values() if n), default=1)
-    return Measured(medians(events, calls), calls, max((e.thread + 1 for e in events), default=1))
+    return Measured(medians(events, calls), least(events, calls), calls, max((e.thread + 1 for e in events), default=1))
 
 
 def table(of: Recorded) -> str:
@@ -223,22 +255,25 @@ def table(of: Recorded) -> str:
     limits = costs.ceilings(made.target, isa, found.threads)
     total = sum(found.steps.values()) or 1e-9
     threads = f", {found.threads} threads" if found.threads > 1 else ""
-    lines = [f"{of.title}: {total:.1f} us in kernels of a call, median of {found.calls} "
-             f"({variant.name}, "
-             f"{isa}{threads})", ""]
-    body = [(f"{found.steps.get(c.step, 0.0):.2f}", f"{100 * found.steps.get(c.step, 0.0) / total:.1f}",
-             *_rates(c, found.steps.get(c.step, 0.0), limits), str(c.runs), c.name, c.place) for c in rows]
+    lines = [f"{of.title}: {total:.1f} us in kernels of a call, median of {found.calls}, least "
+             f"{sum(found.least.values()):.1f} ({variant.name}, {isa}{threads})", ""]
+    body = [(f"{found.steps.get(c.step, 0.0):.2f}", f"{found.least.get(c.step, 0.0):.2f}",
+             f"{100 * found.steps.get(c.step, 0.0) / total:.1f}", *_rates(c, found.least.get(c.step, 0.0), limits),
+             str(c.runs), c.name, c.place) for c in rows]
     body.sort(key=lambda row: -float(row[0]))
-    lines += columns(("us", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
+    lines += columns(("us", "least", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
     lines += ["", *_by(rows, found, total, "scope", lambda c: c.scope.split(".")[0] if c.scope else "(no scope)"), "",
               *_by(rows, found, total, "line", lambda c: c.place or "(no line)")]
     if limits.operations or limits.bytes:
-        cached = any(float(row[5] or 0) > 100 for row in body)
-        lines += ["", f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
+        cached = any(float(row[6] or 0) > 100 for row in body)
+        lines += ["", BY_LEAST, f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
                       f"{limits.bytes / 1e9:.0f} GB/s from memory (its file's clock and bandwidth)"
                       + ("; over 100 %: the bytes came from a cache, not from memory" if cached else "")
                       + ("; -: integers, whose peak is not known" if any(c.integers for c in rows) else "")]
     return "\n".join(lines) + "\n\n"
+
+
+BY_LEAST = "us: medians; what is said of a second, of peaks and of ceilings: by the least times"
 
 
 def _rates(cost: Cost, us: float, limits: Ceilings) -> tuple[str, str, str, str]:
