@@ -22,6 +22,7 @@ from .graph.simplify import simplify
 from .graph.tap import tap
 from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
+from .graph.winograd import Decision, decisions, winograd
 from .graph.winograd_integers import winograd_integers
 from .emit.contraction import candidates
 from .emit.cuda.shapes import Shapes, with_shapes
@@ -72,7 +73,8 @@ class Compiled:
     the packed weights, in the order of plan.packed; finite: those of them that padded convolutions read; taps: by
     function, the outputs that the command line added, in the order in which they are computed, and where; target: with
     all instruction sets that kernels are made for; baked: what values of weights made smaller; orders: by entry and
-    variant, what the choice of physical orders promises."""
+    variant, what the choice of physical orders promises; winograd: what was decided of convolutions, where sums may be
+    taken in other orders."""
 
     captured: Module
     reference: Module
@@ -83,6 +85,7 @@ class Compiled:
     target: Target
     baked: Baked = Baked()
     orders: Mapping[tuple[str, str], orders.Chosen] = field(default_factory=dict)
+    winograd: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +144,7 @@ class State:
     units: tuple[Unit, ...] = ()
     baked: Baked = Baked()
     orders: Mapping[str, orders.Chosen] = field(default_factory=dict)
+    winograd: tuple[Decision, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,6 +210,12 @@ def _bake(state: State, asked: Asked) -> State:
     assert asked.evaluate is not None
     module, baked = bake(state.graph.module, asked.evaluate)
     return replace(state, graph=replace(state.graph, module=module), baked=baked)
+
+
+def _winograd(state: State, asked: Asked) -> State:
+    module = state.graph.module
+    told = tuple(decision for function in module.functions.values() for decision in decisions(function))
+    return replace(state, graph=on_module(each(winograd))(state.graph), winograd=told)
 
 
 def _points(state: State, asked: Asked) -> State:
@@ -361,6 +371,7 @@ def _planned(form: Fused, unit: Unit, state: State, asked: Asked) -> Program:
 
 PASSES: tuple[Pass, ...] = (
     *map(of_graph, graph_passes.BEFORE),
+    Pass("winograd", GRAPH, _winograd, relaxed=True),   # behind absorb: weights have their scales already
     *map(of_graph, graph_passes.RELAXED),
     of_graph(graph_passes.WIDEN),
     Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
@@ -430,7 +441,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
                     {f.name: {n: loc for n, _, loc in f.results[declared[f.name]:]} for f in captured.entries},
                     state.target, state.baked,
                     {(u.entry, u.name): state.orders[u.function.name] for u in state.units
-                     if not u.separate and u.function.name in state.orders})
+                     if not u.separate and u.function.name in state.orders}, state.winograd)
 
 
 def _variant(unit: Unit) -> Variant:

@@ -13,7 +13,7 @@ from pathlib import Path
 import models
 from squares import both, Exact
 from tap import done, equal, note, ok
-from tensor_compile.graph.winograd import chosen, FORMS, TAPS, Form
+from tensor_compile.graph.winograd import _scope, chosen, FORMS, reckoned, TAPS, Form
 
 ERRORS = {2: 1.0, 4: 4.0}     # root mean square, in those of direct sums: docs/numerics.md
 CHANNELS, TILES = 32, 12
@@ -106,6 +106,19 @@ TC_MODEL(winograd)
 SIZES = ((56, 64), (28, 128), (14, 256), (7, 512))     # of ResNet-50's layers, and their channels
 equal([form and form.m for form in (chosen(size, size, channels, channels) for size, channels in SIZES)],
       [4, 4, 2, None], "the more weights there are, the fewer points")
+REASONS = {(28, 28, 15, 64): (None, "results have fewer than 16 channels"),
+           (28, 28, 64, 15): (None, "the image has fewer than 16 channels"),
+           (1, 28, 64, 64): (None, "results are one element high or wide"),
+           (7, 7, 512, 512): (None, "the model of the costs expects no gain"),
+           (28, 28, 64, 24): (FORMS[0], "for F(4,3) the image has fewer than 32 channels"),
+           (14, 14, 256, 256): (FORMS[0], "for F(4,3) the model of the costs expects less gain"),
+           (28, 28, 128, 128): (FORMS[1], "")}
+for size, wanted in REASONS.items():
+    equal(reckoned(*size), wanted, f"what is said of {size}")
+for scope, name in (("a/conv2d#3", "a/conv2d_winograd4#3"), ("conv2d#1", "conv2d_winograd4#1"),
+                    ("f#1/b/conv2d#2/c", "f#1/b/conv2d_winograd4#2/c"), ("", "convolution_winograd4#1"),
+                    ("a/b", "a/b/convolution_winograd4#1")):
+    equal(_scope(scope, FORMS[1]), name, f"kernels of scope {scope or 'none'} have the form in their names")
 
 WEIGHTS = {"first": (64, 24, 3, 3), "w": (64, 64, 3, 3), "b": (64,), "grouped": (64, 32, 3, 3)}
 
@@ -126,4 +139,26 @@ with tempfile.TemporaryDirectory() as place:
     if not ok(result.returncode == 0 and len(lines) == 2 and all(line.endswith(": equal") for line in lines),
               "results have the interpreter's bits, and are near those of double precision"):
         note(result.stdout[-3000:] + result.stderr)
+
+    relaxed = tuple(word for word in relaxed if word != "--verify")
+    told = models.tool(folder, "explain", "model.c", *relaxed).stdout
+    head = "Winograd (--numerics relaxed): 1 by F(2,3), 3 by F(4,3), of 7 convolutions"
+    lines = told.partition(f"\n{head}\n")[2].splitlines()
+    equal(lines[:lines.index("")] if "" in lines else lines,
+          ["  model.c:10: F(2,3), 4 products a result in place of 9; for F(4,3) the image has fewer than 32 channels",
+           *(f"  model.c:{line}: F(4,3), 2.25 products a result in place of 9" for line in (11, 12, 13)),
+           "  model.c:14: its stride is not 1", "  model.c:15: it has groups",
+           "  model.c:17: its weights are no constants"], "explain says which form, and why not") or note(told[-2000:])
+    ok("  conv2d_winograd2" in told and "  conv2d_winograd4" in told, "and kernels have the form in their names")
+    told = models.tool(folder, "explain", "model.c", "--summary", *relaxed).stdout
+    ok(f"\n  {head}:\n    not so: its stride is not 1\n    not so: it has groups\n    not so: its weights are no "
+       "constants\n" in told, "so does the summary") or note(told)
+    told = models.tool(folder, "explain", "model.c", "--summary", *(word for word in relaxed if word not in
+                                                                   ("--numerics", "relaxed"))).stdout
+    ok(told and "Winograd" not in told, "nothing is said of the exact order") or note(told)
+    told = models.tool(folder, "bench", "model.c", "--calls", "1", *relaxed).stdout
+    ok(", of Winograd's own operations where kernels are named so\n" in told and
+       all(f"\nwinograd{m}: Winograd's F({m},3); operations are its own, a direct convolution has {times} times as "
+           "many products" in told for m, times in ((2, "2.25"), (4, "4"))), "bench says whose operations they are") \
+        or note(told)
 done()

@@ -8,7 +8,7 @@ from typing import Sequence
 from xml.sax.saxutils import escape
 
 from ..records import dataclass
-from . import costs, files, machine, profile_model
+from . import costs, files, machine, profile_model, winograd_lines
 from .assemble import Made
 from .cache import Cache
 from .costs import Cost
@@ -92,6 +92,10 @@ def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
     reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
     over = ["over 100 %: the bytes came from a nearer cache than the one that is as large as they are"] \
         if any(r.bound == "bytes" and round(r.of_ceiling) > 100 for r in rows) else []
+    own = winograd_lines.of_kernels(row.cost for row in rows)
+    if own and held:
+        head += ", of Winograd's own operations where kernels are named so"
+    over += own
     over += ["-: integers, for which no ceiling is measured"] if len(held) < len(rows) else []
     names = ("us", "least", "%", "GFLOP/s", "GB/s", "% of ceiling", "bound", "kernel", "line")
     return "\n".join([head, "", *columns(names, body), "", profile_model.BY_LEAST,

@@ -15,7 +15,8 @@ from ..errors import OptionError, UsageError, UserError
 from ..loops.program_ir import FunctionPlan, Variant
 from ..records import dataclass
 from ..target import Target
-from . import assemble, chosen, costs, disturbance, files, machine_lock, model_program, processor, random_inputs, run_model
+from . import assemble, chosen, costs, disturbance, files, machine_lock, model_program, processor, random_inputs, \
+    run_model, winograd_lines
 from .assemble import Made
 from .cache import Cache
 from .costs import Ceilings, Cost
@@ -264,12 +265,13 @@ def table(of: Recorded) -> str:
     lines += columns(("us", "least", "%", "GFLOP/s", "% of peak", "GB/s", "% of peak", "runs", "kernel", "line"), body)
     lines += ["", *_by(rows, found, total, "scope", lambda c: c.scope.split(".")[0] if c.scope else "(no scope)"), "",
               *_by(rows, found, total, "line", lambda c: c.place or "(no line)")]
+    lines += ["", BY_LEAST, *winograd_lines.of_kernels(rows)]
     if limits.operations or limits.bytes:
         cached = any(float(row[6] or 0) > 100 for row in body)
-        lines += ["", BY_LEAST, f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
-                      f"{limits.bytes / 1e9:.0f} GB/s from memory (its file's clock and bandwidth)"
-                      + ("; over 100 %: the bytes came from a cache, not from memory" if cached else "")
-                      + ("; -: integers, whose peak is not known" if any(c.integers for c in rows) else "")]
+        lines += [f"peak of target {made.target.name}: {limits.operations / 1e9:.0f} GFLOP/s, "
+                  f"{limits.bytes / 1e9:.0f} GB/s from memory (its file's clock and bandwidth)"
+                  + ("; over 100 %: the bytes came from a cache, not from memory" if cached else "")
+                  + ("; -: integers, whose peak is not known" if any(c.integers for c in rows) else "")]
     return "\n".join(lines) + "\n\n"
 
 

@@ -13,7 +13,7 @@ from ..loops.program_ir import Branch, FunctionPlan, Program, Region, Step, Tile
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
-from . import budget, fusion_lines, given, split_lines
+from . import budget, fusion_lines, given, split_lines, winograd_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 from .numbers import number_of
@@ -26,7 +26,7 @@ def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
     lines = [f"model {plan.model}: target {target.name} ({', '.join(target.isas)}), {made.compiler.banner}"]
     for function in plan.functions:
         lines += _function(made, function, at or {})
-    lines += [*_baked(made), "", *_sizes(made)]
+    lines += [*_baked(made), *_winograd(made), "", *_sizes(made)]
     return "\n".join(lines) + "\n"
 
 
@@ -40,6 +40,12 @@ def _baked(made: Made) -> list[str]:
     lines = ["", f"baked: {after} of {before} multiply-adds a call{dims} stay of products that have fewer channels"]
     return lines + [f"  {p.loc or '?'}: {p.left} of {p.channels} channels, {p.after} of {p.before} multiply-adds"
                     for p in products]
+
+
+def _winograd(made: Made) -> list[str]:
+    """Which convolutions have fewer products."""
+    found = made.compiled.winograd
+    return ["", winograd_lines.head(found), *(f"  {line}" for line in winograd_lines.lines(found))] if found else []
 
 
 def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:

@@ -12,7 +12,7 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ExternKernel, Kernel
 from ..loops.program_ir import FunctionPlan, Variant
 from ..symbolic import Sym
-from . import budget, costs, fusion_lines, panel_lines, split_lines
+from . import budget, costs, fusion_lines, panel_lines, split_lines, winograd_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .numbers import number_of
@@ -33,6 +33,7 @@ def text(made: Made, options: Options, at: Mapping[str, int]) -> str:
         f"{options.shown}: {plan.model} for {target.name} ({', '.join(target.isas)})",
         f"  code {amount(bill.code)}, weights {amount(bill.weights)}, arena at most {amount(bill.arena)}{state}",
         *_code(made, bill, options.optimize),
+        *_winograd(made),
     ]
     for function in plan.functions:
         shown = costs.chosen(function, at)
@@ -55,6 +56,14 @@ def _code(made: Made, bill: budget.Bill, level: str) -> list[str]:
     less = [f"--optimize size (typically {SMALL[level]} of this)"] if level in SMALL else []
     less += ["fewer sets (--isa)"] if len(kernels) > 1 else []
     return [f"  code for {level}, by instruction set: {parts}", *([f"  less code: {', '.join(less)}"] if less else [])]
+
+
+def _winograd(made: Made) -> list[str]:
+    """Which convolutions have fewer products, and why others have not."""
+    found = made.compiled.winograd
+    why = winograd_lines.reasons(found)[:SHOWN]
+    return [f"  {winograd_lines.head(found)}{':' if why else ''}",
+            *(f"    not so: {reason}" for reason in why)] if found else []
 
 
 def amount(size: int) -> str:

@@ -21,7 +21,6 @@ from .specialize import refuted, specialize, suffix
 from .verify import callees_of, held, verify
 from .widen import widen
 from .windows import windows
-from .winograd import winograd
 
 FunctionPass = Callable[[Function], Function]
 ModulePass = Callable[[Module], Module]
@@ -155,7 +154,6 @@ BEFORE: tuple[GraphPass, ...] = (
 
 # Sums in other orders. What these leave is the reference then.
 RELAXED: tuple[GraphPass, ...] = (
-    GraphPass("winograd", on_module(each(winograd)), relaxed=True),   # behind absorb: weights have their scales already
     GraphPass("simplify-winograd", on_module(each(simplify)), relaxed=True),
     GraphPass("dce-winograd", on_module(each(dce)), relaxed=True),
 )

@@ -13,6 +13,7 @@ alone decides, so every target has the same sums.
 """
 from __future__ import annotations
 
+import re
 import struct
 from fractions import Fraction
 from typing import Any, Callable, Mapping, Protocol, Sequence, TypeVar
@@ -22,7 +23,7 @@ from ..symbolic import Expr, wrap
 from .absorb import constants
 from .dtypes import DTYPES
 from .infer import Context
-from .ir import Function, Node, TensorType, Value
+from .ir import Function, Loc, Node, TensorType, Value
 from .rewrite import Builder, Values, only_readers
 from .table import is_elementwise
 
@@ -93,6 +94,15 @@ class Form:
         return self.m + TAPS - 1
 
     @property
+    def name(self) -> str:
+        return f"F({self.m},{TAPS})"
+
+    @property
+    def products(self) -> Fraction:
+        """A result's, of one channel."""
+        return Fraction(self.n * self.n, self.m * self.m)
+
+    @property
     def at_once(self) -> bool:
         """A tile is transformed in both axes by one kernel, from elements in registers. Of larger ones a kernel takes
         one axis, and what is between is stored."""
@@ -111,33 +121,72 @@ FORMS = (Form(2, 16, image_2, result_2, (_powers(0, -1), _powers(1, Fraction(1, 
 
 
 # -- which convolutions ----------------------------------------------------------------------------------------------
-def form_of(node: Node, constant: set[Node]) -> Form | None:
-    """How a convolution is computed; None: as it is."""
-    if node.op != "convolution" or node.types[0].dtype != "f32" or len(node.types[0].shape) != 4:
-        return None
-    x, w = node.operands
-    attrs, ones = node.attrs, (1, 1)
-    if w.node not in constant or x.node in constant or attrs["groups"] != 1 or attrs["stride"] != ones \
-            or attrs["dilation"] != ones or min(*attrs["low"], *attrs["high"]) < 0:
-        return None
-    sizes = (*w.shape, *x.shape[2:], *node.types[0].shape[2:])
-    if not all(s.is_const for s in sizes) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)):
-        return None
-    high, wide = node.types[0].shape[2:]
-    return chosen(high.value, wide.value, w.shape[0].value, w.shape[1].value)
+@dataclass(frozen=True)
+class Decision:
+    """What was decided of a convolution. form: None where it stays as it is; why: that, or why it is not a form of
+    fewer products."""
+
+    loc: Loc | None
+    scope: str
+    form: Form | None
+    why: str
+
+
+def decisions(function: Function) -> list[Decision]:
+    """Of every convolution, in order."""
+    constant = constants(function)
+    found = [(node, decided(node, constant)) for node in function.nodes if node.op == "convolution"]
+    return [Decision(node.loc, node.scope, form, why) for node, (form, why) in found]
+
+
+def decided(node: Node, constant: set[Node]) -> tuple[Form | None, str]:
+    """How a convolution is computed, and why so; None: as it is."""
+    result, (x, w), attrs = node.types[0], node.operands, node.attrs
+    sizes = (*w.shape, *x.shape[2:], *result.shape[2:])
+    refusals = (
+        (result.dtype != "f32", f"it computes {result.dtype}, not f32"),
+        (len(result.shape) != 4, "it has not two spatial axes"),
+        (w.node not in constant, "its weights are no constants"),
+        (x.node in constant, "its image is a constant"),
+        (attrs["groups"] != 1, "it has groups"),
+        (any(step != 1 for step in attrs["stride"]), "its stride is not 1"),
+        (any(step != 1 for step in attrs["dilation"]), "its dilation is not 1"),
+        (min(*attrs["low"], *attrs["high"]) < 0, "its padding is negative"),
+        (not all(size.is_const for size in w.shape) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)),
+         f"its window is not {TAPS}x{TAPS}"),
+        (not all(size.is_const for size in sizes), "its image has sizes that are not known"))
+    why = next((why for refused, why in refusals if refused), "")
+    if why:
+        return None, why
+    high, wide = result.shape[2:]
+    return reckoned(high.value, wide.value, w.shape[0].value, w.shape[1].value)
 
 
 def chosen(high: int, wide: int, outs: int, ins: int) -> Form | None:
     """The form that takes least, of results of this size; None where none is worth its errors."""
-    if outs < FEWEST or min(high, wide) < 2:
-        return None
+    return reckoned(high, wide, outs, ins)[0]
+
+
+def reckoned(high: int, wide: int, outs: int, ins: int) -> tuple[Form | None, str]:
+    """The same, and why it is this one."""
+    if outs < FEWEST:
+        return None, f"results have fewer than {FEWEST} channels"
+    if ins < FORMS[0].fewest:
+        return None, f"the image has fewer than {FORMS[0].fewest} channels"
+    if min(high, wide) < 2:
+        return None, "results are one element high or wide"
     best, least = None, WORTH * _products(high * wide * TAPS * TAPS, outs, ins, TAPS * TAPS)
     for form in FORMS:
         tiles, points = -(-high // form.m) * -(-wide // form.m), form.n * form.n
         cycles = _products(tiles * points, outs, ins, points) + tiles * points * (ins + outs) * TRANSFORM
         if ins >= form.fewest and cycles < least:
             best, least = form, cycles
-    return best
+    if best is None:
+        return None, "the model of the costs expects no gain"
+    others = [form for form in FORMS if form.products < best.products]
+    few = [form for form in others if ins < form.fewest]
+    return best, f"for {few[0].name} the image has fewer than {few[0].fewest} channels" if few else \
+        f"for {others[0].name} the model of the costs expects less gain" if others else ""
 
 
 def _products(rows: int, outs: int, ins: int, weights: int) -> float:
@@ -151,8 +200,8 @@ def _products(rows: int, outs: int, ins: int, weights: int) -> float:
 def winograd(function: Function) -> Function:
     """The function with such convolutions at points."""
     constant = constants(function)
-    return at_points(function, {node: form for node in function.nodes if (form := form_of(node, constant)) is not None},
-                     Convolution)
+    found = {node: decided(node, constant)[0] for node in function.nodes if node.op == "convolution"}
+    return at_points(function, {node: form for node, form in found.items() if form is not None}, Convolution)
 
 
 def at_points(function: Function, forms: Mapping[Node, Form], kind: type[Convolution]) -> Function:
@@ -221,15 +270,29 @@ class Nodes:
         return self.builder.filled(TensorType(self.dtype, shape), bits, self.like)
 
 
+WORD = "winograd"   # in the names of kernels
+
+
+def _scope(scope: str, form: Form) -> str:
+    """Of the nodes of a convolution: the last operation of the language around it has the form in its name."""
+    named = re.sub(r"([^/#]+)(#\d+)(?!.*#)", rf"\g<1>_{WORD}{form.m}\g<2>", scope, count=1)
+    return named if named != scope else f"{scope}/convolution_{WORD}{form.m}#1".lstrip("/")
+
+
 class Convolution:
-    """One of them. Axes of values: points of columns j and of rows i, image, tile row, tile column, channel."""
+    """One of them. Axes of values: points of columns j and of rows i, image, tile row, tile column, channel.
+    named: kernels have the form in their names, so that nobody takes their products for those of the convolution."""
+
+    named = True
 
     def __init__(self, builder: Builder, values: Values, node: Node, form: Form):
         self.builder, self.values, self.node, self.form = builder, values, node, form
-        self.o = Nodes(builder, node, node.types[0].dtype)
+        scope = _scope(node.scope, form) if self.named else node.scope
+        self.like = Node(node.op, node.operands, node.attrs, node.types, node.loc, scope)
+        self.o = Nodes(builder, self.like, node.types[0].dtype)
 
     def value(self, op: str, *operands: Value, **attrs: Any) -> Value:
-        return self.builder.value(op, *operands, like=self.node, **attrs)
+        return self.builder.value(op, *operands, like=self.like, **attrs)
 
     def reshape(self, x: Value, *sizes: Expr | int) -> Value:
         shape = tuple(map(wrap, sizes))
@@ -247,7 +310,7 @@ class Convolution:
     def padded(self, x: Value, axis: int, low: int, high: int) -> Value:
         if not (low or high):
             return x
-        zero = self.builder.filled(TensorType(x.dtype, ()), 0, self.node)
+        zero = self.builder.filled(TensorType(x.dtype, ()), 0, self.like)
         at = range(len(x.shape))
         return self.value("pad", x, zero, low=tuple(wrap(low if d == axis else 0) for d in at),
                           high=tuple(wrap(high if d == axis else 0) for d in at))
@@ -287,7 +350,7 @@ class Convolution:
 
     def multiplied(self, w: Value, lines: Sequence[Sequence[Fraction]]) -> Value:
         """Weights [outs, ins, rows, columns] by the lines of points, of rows and of columns."""
-        o = Nodes(self.builder, self.node, w.dtype)
+        o = Nodes(self.builder, self.like, w.dtype)
         x = self.transpose(w, 3, 2, 1, 0)
         for _ in range(2):   # rows, which go first; then columns
             parts = [self.reshape(self.part(x, 1, t, 1), x.shape[0], *x.shape[2:]) for t in range(TAPS)]

@@ -78,6 +78,8 @@ def worth(high: int, wide: int, outs: int, ins: int) -> bool:
 class _Integers(Convolution):
     """One of them, in i32; what is stored of points are 16 bits."""
 
+    named = False   # the same bits
+
     def weights(self, w: Value) -> Value:
         twice = self.multiplied(w, [[Fraction(2) * by for by in line] for line in self.form.weights])
         return self.widened(self.narrowed(twice))
