@@ -79,9 +79,9 @@ def result_4(o: Arithmetic[T], m: Sequence[T]) -> list[T]:
 
 @dataclass(frozen=True)
 class Form:
-    """m results of an axis at a time. fewest: channels of the image, below which errors are more than four times those
-    of the direct sum, whose errors grow with its terms (tests/reference/test_winograd.py). weights: what the taps are
-    multiplied by, a line a point."""
+    """m results of an axis at a time. fewest: channels of the image; with fewer, errors in those of the direct sum are
+    larger, as these grow with the terms (docs/numerics.md, tests/reference/test_winograd.py). weights: what the taps
+    are multiplied by, a line a point."""
 
     m: int
     fewest: int
