@@ -106,7 +106,7 @@ def _function(entry: Entry) -> str:
         f"def {entry.symbol}(*inputs, threads=1, state=None, **named):\n"
         f'    """{shown or "no inputs"}; returns {results}: a dict where there are several. Sizes that no shape tells,'
         ' and inputs,\n'
-        f'    may be given by name."""\n'
+        f'    may be given by name. threads: a number, or a Pool."""\n'
         f"    return _{entry.symbol}.call(inputs, named, threads, state)"
     )
 

@@ -138,6 +138,20 @@ public:
         if (!pool_)
             throw error(TC_STATUS_SYSTEM, "no pool of " + std::to_string(threads) + " threads can be made");
     }
+    /* A thread for each of the processors, that stays on it (TC_ANY_PROCESSOR: anywhere). The first is the calling
+     * thread, which is not moved: see tc_pool_options. */
+    explicit pool(std::span<const int> processors) : pool_(nullptr, tc_pool_destroy)
+    {
+        const tc_pool_options options{static_cast<tc_index>(processors.size()), processors.data()};
+        pool_.reset(tc_pool_create_with(&options));
+        if (pool_)
+            return;
+        std::string names;
+        for (const int processor : processors)
+            names += (names.empty() ? "" : ", ") + std::to_string(processor);
+        throw error(TC_STATUS_SYSTEM, "no pool of " + std::to_string(processors.size()) +
+                                          " threads on processors " + names + " can be made");
+    }
     tc_pool *get() const noexcept { return pool_.get(); }
 
 private:
@@ -231,6 +245,13 @@ private:
     const tc_model *model_;
     tc_weights_file file_{};
 };
+
+/* Moves weights that are embedded in the program into huge pages. Returns how many bytes lie in them then, see
+ * tc_weights_use_huge_pages. */
+inline std::size_t use_huge_pages(const tc_model &model) noexcept
+{
+    return tc_weights_use_huge_pages(&model, nullptr);
+}
 
 /* A safetensors file, read. */
 class safetensors {

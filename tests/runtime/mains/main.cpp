@@ -42,6 +42,9 @@ static bool errors(const tc::safetensors &in, const char *path)
            throws(TC_STATUS_NULL_POINTER, "weights", [&] {
                small.call(model_function, {{x, {3, 4}}}, {{y, {3, 2}}}, options);
            }) &&
+           throws(TC_STATUS_SYSTEM, "no pool of 2 threads on processors -1, 99999 can be made",
+                  [] { tc::pool pool(std::array{int{TC_ANY_PROCESSOR}, 99999}); }) &&
+           throws(TC_STATUS_SYSTEM, "no pool of 0 threads", [] { tc::pool pool(std::span<const int>{}); }) &&
            (in.find("none") == nullptr);
 }
 
@@ -67,6 +70,16 @@ try {
     tc::context moved = std::move(context);
     moved.call(model_function, {{x, {3, 4}}}, {{std::span(y), {3, 2}}},
                {nullptr, memory.get(), weights.get(), nullptr});
+    const tc::pool anywhere(std::array<int, 3>{TC_ANY_PROCESSOR, TC_ANY_PROCESSOR, TC_ANY_PROCESSOR});
+    const std::vector<float> before = y;
+    moved.use(anywhere);
+    moved.reserve(model_arena_bytes(3, 3));
+    tc::state zeros(model_model);
+    args.state = zeros.get();
+    for (int call = 0; call < 2; ++call)
+        moved.check(model(moved, &args));
+    if (y != before || tc::use_huge_pages(model_model) != 0)   /* its weights are external */
+        return std::fprintf(stderr, "another pool computes something else\n"), 1;
     tc::write_safetensors(argv[2], {tc::named("y", {y, {3, 2}})});
     return errors(in, argv[1]) ? 0 : 1;
 } catch (const tc::error &error) {
