@@ -112,6 +112,21 @@ for n in (1, 8, 21):
 difference, program, _ = compare(norm, "f", {"n": 8}, target=TARGET)
 ok(not list(regions(program.steps)), "in a larger cache it pays to leave them apart")
 
+# Of products that fusion put into one kernel it is said why they begin no region, where they would by themselves.
+pair = entry(f'%0 "x" : f32[n,16] {LOC}', [
+    '%1 = weight() {name="w"} : f32[16,32]', '%2 = weight() {name="v"} : f32[16,32]',
+    "%3 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,32]",
+    "%4 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[n,32]",
+    "%5 = reduce(%3) {op=max, axes=[1], order=free} : f32[n]", "%6 = broadcast(%5) {shape=[n, 32], axes=[0]} : f32[n,32]",
+    "%7 = sub(%3, %6) : f32[n,32]", 'return "y" %7', 'return "z" %4'],
+    dims=("n 1:40",), weights=(("w", "f32[16,32]"), ("v", "f32[16,32]")))
+check("two products of one operand", pair, {"n": 21}, count=0)
+for target, why in ((TINY, "the product is one of 2 of a kernel, which read their first operand once"),
+                    (TARGET, "what its kernels hand on, 5120 bytes, stays in the cache as it is")):
+    difference, program, _ = compare(pair, "f", {"n": 8}, target=target)
+    equal([said for said in program.refusals if said[0].endswith(" in tiles")], [("dot+reduce_sub in tiles", why)],
+          "which explain says")
+
 # Keys of a decoder: each tile packs some panels of them. More rows would share them, and they are made once for all.
 def keys(rows: int, size: int | str = "s", dims: tuple[str, ...] = ("s 1:300",), batch: tuple[int, ...] = (3,)):
     lead, axes, last = "".join(f"{b}," for b in batch), [*range(len(batch))], len(batch) + 1

@@ -24,7 +24,7 @@ from .accesses import read, written
 from .clip import clip
 from .fused import Fused
 from .kernel_interface import changed
-from .loop_ir import ContractionKernel, LoopNestKernel, Store
+from .loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel, Store
 from .program_ir import Branch, each_list, Element, Loop, Tiles
 from .scalar_ir import Buffer, Load, row_major, Scalar, unused
 from .plan import bytes_of, in_place
@@ -105,6 +105,8 @@ class _Former:
         for i, kernel in enumerate(out):
             if isinstance(kernel, ContractionKernel):
                 self.pack_within(out, i)
+            if isinstance(kernel, GroupedContractionKernel):
+                self.tell_grouped(out, i, kernel)
         return [item for item in out if item is not None]
 
     # -- chains
@@ -119,6 +121,24 @@ class _Former:
             chain = longer
             found.append(chain)
         return found[::-1]
+
+    def tell_grouped(self, items: list[Element], at: int, kernel: GroupedContractionKernel) -> None:
+        """Says of products that fusion put into one kernel why they begin no chain, where they would by themselves."""
+        for part in kernel.contractions:
+            for name in written(part):
+                number = next((j for j in range(at + 1, len(items))
+                               if isinstance(items[j], (ContractionKernel, LoopNestKernel))
+                               and name in read(items[j])), None)
+                if number is None or not self.uses.hands_on(kernel, self.buffers[name]) \
+                        or not self.movable(items, _Chain([at], [part], [], []), number):
+                    continue
+                rows = self.rows(_Chain([at], [part], [], []), items[number], name)
+                if not rows or any(x.dynamic for x in (*items[number].stores, *loads(*items[number].values))):
+                    continue
+                chain = _Chain([at, number], [part, items[number]], [name], rows)
+                reason = self.best_block(chain)[1] or f"the product is one of {len(kernel.contractions)} of a " \
+                    "kernel, which read their first operand once"
+                self.refusals.append((f"{chain.label} in tiles", reason))
 
     def longer(self, items: list[Element], chain: _Chain) -> _Chain | None:
         last, at = chain.kernels[-1], chain.at[-1]
@@ -227,11 +247,7 @@ class _Former:
 
     def region(self, items: list[Element], chain: _Chain) -> str:
         """Makes a region of the chain, where that pays: "". Else the reason why not."""
-        block = self.block(chain)
-        reason = self.refusal(chain, block)
-        while reason and block < self.most_rows(chain):   # larger blocks walk second operands less often
-            block = min(2 * block, self.most_rows(chain))
-            reason = self.refusal(chain, block) and reason
+        block, reason = self.best_block(chain)
         if reason:
             return reason
         were, higher = dict(self.buffers), self.growing_block(chain)
@@ -251,6 +267,15 @@ class _Former:
         self.fusions.append(f"{chain.label} runs in tiles of {what} points" +
                             (", without columns that are masked in all of a tile's rows" if tiles.growing else ""))
         return ""
+
+    def best_block(self, chain: _Chain) -> tuple[int, str]:
+        """Rows of a block, with which it pays: "". Else the reason why no block does."""
+        block = self.block(chain)
+        reason = self.refusal(chain, block)
+        while reason and block < self.most_rows(chain):   # larger blocks walk second operands less often
+            block = min(2 * block, self.most_rows(chain))
+            reason = self.refusal(chain, block) and reason
+        return block, reason
 
     def size(self, e: Expr) -> int:
         """With dims at their upper ends."""
