@@ -43,10 +43,10 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--all", dest="again", action="store_true", help="measure again what has a good entry")
     parser.add_argument("--budget", type=arguments.budget, default=DEFAULT_BUDGET, metavar="TIME",
                         help="use at most about this much time, e.g. 120s or 2m (a number alone: seconds), "
-                             "compiling included (below a minute little is measured; default: 3m; none: no limit, 24 "
-                             "candidates of every kernel): the best instruction set of this machine comes first, of "
-                             "it one kernel of each function, then those with the most operations; the next run goes "
-                             "on")
+                             "compiling included, waiting for others that measure not (below a minute little is "
+                             "measured; default: 3m; none: no limit, 24 candidates of every kernel): the best "
+                             "instruction set of this machine comes first, of it one kernel of each function, then "
+                             "those with the most operations; the next run goes on")
     parser.add_argument("--diff", action="store_true",
                         help="measure everything again and print what would change and gain; write nothing")
     parser.add_argument("--prune", action="store_true",
