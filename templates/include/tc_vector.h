@@ -9,6 +9,9 @@
  *   tcv_loadn_T(p, n), tcv_storen_T(p, x, n)  the first n; other lanes of a load are 0
  *   tcv_loadw_T(p, lo, hi, other)             lanes lo <= l < hi from p[l], the others of `other`; lo, hi any numbers
  *   tcv_loads_T(p, stride, lo, hi, other)     the same from p[l*stride]
+ *   tcv_evens_T(p, lo, hi)                    p[2*l]; where not lo <= 2*l < hi, a lane has any value
+ *   tcv_odds_T(p, lo, hi)                     p[2*l + 1], likewise. Both load the elements from lo to hi, of 32 at most:
+ *                                             of one p they share these loads
  *   tcv_stores_T(p, stride, x, n)             the first n lanes to p[l*stride]
  *   tcv_stream_f32(p, x)                      16 elements past the caches where the set can; p is a multiple of 64.
  *                                             tcv_stream_end() comes before another thread loads them
@@ -150,8 +153,23 @@ static TC_INLINE tcv_i32 tcv_loadn_i32(const int32_t *p, tc_index n)
     return tcv_loadw_i32(p, 0, n, tcv_splat_i32(0));
 }
 
+static TC_INLINE tcv_i32 tcv_evens_i32(const int32_t *p, tc_index lo, tc_index hi)
+{
+    return tcv_asint_f32(tcv_evens_f32((const float *)(const void *)p, lo, hi));
+}
+
+static TC_INLINE tcv_i32 tcv_odds_i32(const int32_t *p, tc_index lo, tc_index hi)
+{
+    return tcv_asint_f32(tcv_odds_f32((const float *)(const void *)p, lo, hi));
+}
+
+/* All 16 lanes of a strided load are every other element up to the last one's. */
+#define TCV_EVERY_OTHER (__builtin_constant_p(stride) && stride == 2 && lo <= 0 && hi >= 16)
+
 static TC_INLINE tcv_f32 tcv_loads_f32(const float *p, tc_index stride, tc_index lo, tc_index hi, tcv_f32 other)
 {
+    if (TCV_EVERY_OTHER)
+        return tcv_evens_f32(p, 0, 31);
     if (lo <= 0 && hi >= 16)
         return tcv_set_f32(p, stride);
     float t[16];
@@ -163,6 +181,8 @@ static TC_INLINE tcv_f32 tcv_loads_f32(const float *p, tc_index stride, tc_index
 
 static TC_INLINE tcv_i32 tcv_loads_i32(const int32_t *p, tc_index stride, tc_index lo, tc_index hi, tcv_i32 other)
 {
+    if (TCV_EVERY_OTHER)
+        return tcv_evens_i32(p, 0, 31);
     int32_t t[16];
     tcv_store_i32(t, other);
     for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)

@@ -46,6 +46,26 @@ static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
     return _mm256_setr_ps(p[0], p[s], p[2 * s], p[3 * s], p[4 * s], p[5 * s], p[6 * s], p[7 * s]);
 }
 
+static TC_INLINE tcq_f32 tcq_even_f32(tcq_f32 x, tcq_f32 y) {
+    const __m256d halves = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0x88));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(halves, 0xd8));
+}
+static TC_INLINE tcq_f32 tcq_odd_f32(tcq_f32 x, tcq_f32 y) {
+    const __m256d halves = _mm256_castps_pd(_mm256_shuffle_ps(x, y, 0xdd));
+    return _mm256_castpd_ps(_mm256_permute4x64_pd(halves, 0xd8));
+}
+/* From memory: halves are brought to their places as they are loaded. */
+#define TCQ_EVENS
+static TC_INLINE __m256 tcq_halves(const float *low, const float *high) {
+    return _mm256_insertf128_ps(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high), 1);
+}
+static TC_INLINE tcq_f32 tcq_evens_f32(const float *p) {
+    return _mm256_shuffle_ps(tcq_halves(p, p + 8), tcq_halves(p + 4, p + 12), 0x88);
+}
+static TC_INLINE tcq_f32 tcq_odds_f32(const float *p) {
+    return _mm256_shuffle_ps(tcq_halves(p, p + 8), tcq_halves(p + 4, p + 12), 0xdd);
+}
+
 static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
     return _mm256_set1_epi32(x);
 }
@@ -216,6 +236,12 @@ static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
 static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
     return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)(const void *)p));
 }
+static TC_INLINE tcq_i32 tcq_pairs_8(const void *p) {
+    return _mm256_cvtepu16_epi32(_mm_loadu_si128((const __m128i *)p));
+}
+static TC_INLINE tcq_i32 tcq_pairs_16(const void *p) {
+    return _mm256_loadu_si256((const __m256i *)p);
+}
 
 #define TCQ_SHIFTS
 static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
@@ -236,6 +262,9 @@ static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
 }
 static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
     _mm_storeu_si128((__m128i *)(void *)p, _mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+static TC_INLINE tcq_f32 tcq_unpack_f16(tcq_i32 pattern) {
+    return _mm256_cvtph_ps(_mm_packus_epi32(_mm256_castsi256_si128(pattern), _mm256_extracti128_si256(pattern, 1)));
 }
 static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
     return _mm256_cvtph_ps(_mm256_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));

@@ -50,6 +50,16 @@ static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
                           p[10 * s], p[11 * s], p[12 * s], p[13 * s], p[14 * s], p[15 * s]);
 }
 
+/* Of two registers in memory order. */
+static TC_INLINE tcq_f32 tcq_even_f32(tcq_f32 x, tcq_f32 y) {
+    const __m512i lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+    return _mm512_permutex2var_ps(x, lanes, y);
+}
+static TC_INLINE tcq_f32 tcq_odd_f32(tcq_f32 x, tcq_f32 y) {
+    const __m512i lanes = _mm512_setr_epi32(1, 3, 5, 7, 9, 11, 13, 15, 17, 19, 21, 23, 25, 27, 29, 31);
+    return _mm512_permutex2var_ps(x, lanes, y);
+}
+
 static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
     return _mm512_set1_epi32(x);
 }
@@ -256,6 +266,12 @@ static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
 static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
     return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
+static TC_INLINE tcq_i32 tcq_pairs_8(const void *p) {
+    return _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)p));
+}
+static TC_INLINE tcq_i32 tcq_pairs_16(const void *p) {
+    return _mm512_loadu_si512(p);
+}
 
 #define TCQ_SHIFTS
 static TC_INLINE tcq_i32 tcq_shift_left_i32(tcq_i32 x, tcq_i32 n) {
@@ -276,6 +292,9 @@ static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
 }
 static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
     _mm256_storeu_si256((__m256i *)(void *)p, _mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));
+}
+static TC_INLINE tcq_f32 tcq_unpack_f16(tcq_i32 pattern) {
+    return _mm512_cvtph_ps(_mm512_cvtepi32_epi16(pattern));
 }
 static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
     return _mm512_cvtph_ps(_mm512_cvtps_ph(x, _MM_FROUND_TO_NEAREST_INT));

@@ -27,7 +27,6 @@
 
 /* tcv_widen_T(p), tcv_narrow_T(p, x): 16 elements as i32 and back. */
 #ifdef TCQ_COUNT
-#define TCQ_LANES (16 / TCQ_COUNT)
 typedef int32_t tcq_lanes_i32 __attribute__((vector_size(4 * TCQ_LANES)));
 /* By functions of the instruction set: GCC 12 and 13 take vectors of bytes to 32 bits element by element. */
 #if TCQ_COUNT == 1
@@ -137,6 +136,59 @@ static TC_INLINE void tcv_narrow_f16(uint16_t *p, tcv_f32 x)
         t[l] = p[l];
 #endif
 
+/* Every other element, by shifts of pairs. Elements that do not exist are zeros in a copy of the others. */
+#ifndef TCV_F16
+#define TCV_UNPACK_F16 tcv_unpack_f16
+#else
+#define TCV_UNPACK_F16 tcv_unpacked_f16
+#endif
+#if defined(TC_ISA_AVX512)
+#define TCV_COPY(t, p, lo, hi)                                                                                         \
+    const uint64_t from = lo <= 0 ? ~UINT64_C(0) : ~UINT64_C(0) << lo, to = (UINT64_C(1) << tc_max(hi, 0)) - 1;        \
+    if (sizeof t == 32)                                                                                                \
+        _mm256_storeu_si256((__m256i *)(void *)t, _mm256_maskz_loadu_epi8((__mmask32)(from & to), p));                 \
+    else                                                                                                               \
+        _mm512_storeu_si512((void *)t, _mm512_maskz_loadu_epi16((__mmask32)(from & to), p));
+#else
+#define TCV_COPY(t, p, lo, hi)                                                                                         \
+    if (hi > lo)                                                                                                       \
+        __builtin_memcpy(t + tc_max(lo, 0), p + tc_max(lo, 0), (size_t)(hi - tc_max(lo, 0)) * sizeof *t);
+#endif
+#define TCV_PAIRS(T, C, V, BITS, EVEN, ODD)                                                                            \
+    static TC_INLINE tcv_i32 tcv_pairs_##T(const C *p, tc_index lo, tc_index hi)                                       \
+    {                                                                                                                  \
+        if (lo <= 0 && hi >= 32)                                                                                       \
+            return tcv_pairs_##BITS(p);                                                                                \
+        C t[32] = {0};                                                                                                 \
+        TCV_COPY(t, p, lo, hi)                                                                                         \
+        return tcv_pairs_##BITS(t);                                                                                    \
+    }                                                                                                                  \
+    static TC_INLINE V tcv_evens_##T(const C *p, tc_index lo, tc_index hi)                                             \
+    {                                                                                                                  \
+        const tcv_i32 x = tcv_pairs_##T(p, lo, hi);                                                                    \
+        return EVEN;                                                                                                   \
+    }                                                                                                                  \
+    static TC_INLINE V tcv_odds_##T(const C *p, tc_index lo, tc_index hi)                                              \
+    {                                                                                                                  \
+        const tcv_i32 x = tcv_pairs_##T(p, lo, hi);                                                                    \
+        return ODD;                                                                                                    \
+    }
+#define TCV_LOW(n) tcv_bit_and_i32(x, tcv_splat_i32((1 << n) - 1))
+TCV_PAIRS(i8, int8_t, tcv_i32, 8, tcv_sar_i32(tcv_shl_i32(x, 24), 24), tcv_sar_i32(tcv_shl_i32(x, 16), 24))
+TCV_PAIRS(u8, uint8_t, tcv_i32, 8, TCV_LOW(8), tcv_sar_i32(x, 8))
+TCV_PAIRS(bool, uint8_t, tcv_mask, 8, tcv_cast_i32_bool(TCV_LOW(8)), tcv_cast_i32_bool(tcv_sar_i32(x, 8)))
+TCV_PAIRS(i16, int16_t, tcv_i32, 16, tcv_sar_i32(tcv_shl_i32(x, 16), 16), tcv_sar_i32(x, 16))
+#define TCV_HIGH tcv_bit_and_i32(tcv_sar_i32(x, 16), tcv_splat_i32(0xffff))
+TCV_PAIRS(u16, uint16_t, tcv_i32, 16, TCV_LOW(16), TCV_HIGH)
+TCV_PAIRS(f16, uint16_t, tcv_f32, 16, TCV_UNPACK_F16(TCV_LOW(16)), TCV_UNPACK_F16(TCV_HIGH))
+TCV_PAIRS(bf16, uint16_t, tcv_f32, 16, tcv_unpack_bf16(x),
+          tcv_asfloat_i32(tcv_bit_and_i32(x, tcv_splat_i32(~0xffff))))
+#undef TCV_PAIRS
+#undef TCV_COPY
+#undef TCV_LOW
+#undef TCV_HIGH
+#undef TCV_UNPACK_F16
+
 /* Memory of every form, from 16 elements in memory to a register and back. */
 #define TCV_ACCESS(T, C, V, LOAD, STORE)                                                                               \
     static TC_INLINE V tcv_load_##T(const C *p)                                                                        \
@@ -149,6 +201,8 @@ static TC_INLINE void tcv_narrow_f16(uint16_t *p, tcv_f32 x)
     }                                                                                                                  \
     static TC_INLINE V tcv_loads_##T(const C *p, tc_index stride, tc_index lo, tc_index hi, V other)                   \
     {                                                                                                                  \
+        if (TCV_EVERY_OTHER)                                                                                           \
+            return tcv_evens_##T(p, 0, 31);                                                                            \
         C t[16];                                                                                                       \
         tcv_store_##T(t, other);                                                                                       \
         for (tc_index l = tc_max(lo, 0); l < tc_min(hi, 16); ++l)                                                      \

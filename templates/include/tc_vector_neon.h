@@ -42,6 +42,16 @@ static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
     x = vld1q_lane_f32(p + 2 * s, x, 2);
     return vld1q_lane_f32(p + 3 * s, x, 3);
 }
+static TC_INLINE tcq_f32 tcq_even_f32(tcq_f32 x, tcq_f32 y) {
+    return vuzp1q_f32(x, y);
+}
+static TC_INLINE tcq_f32 tcq_odd_f32(tcq_f32 x, tcq_f32 y) {
+    return vuzp2q_f32(x, y);
+}
+#define TCQ_BELOW
+static TC_INLINE tcq_f32 tcq_below_f32(tcq_f32 x) {
+    return vextq_f32(x, x, 1);
+}
 static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
     return vdupq_n_s32(x);
 }
@@ -194,6 +204,12 @@ static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
 static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
     return vreinterpretq_s32_u32(vmovl_u16(vld1_u16(p)));
 }
+static TC_INLINE tcq_i32 tcq_pairs_8(const void *p) {
+    return vreinterpretq_s32_u32(vmovl_u16(vreinterpret_u16_u8(vld1_u8(p))));
+}
+static TC_INLINE tcq_i32 tcq_pairs_16(const void *p) {
+    return vreinterpretq_s32_u8(vld1q_u8(p));
+}
 
 #define TCQ_ROUND
 static TC_INLINE tcq_f32 tcq_round_f32(tcq_f32 x) {
@@ -206,6 +222,9 @@ static TC_INLINE tcq_f32 tcq_load_f16(const uint16_t *p) {
 }
 static TC_INLINE void tcq_store_f16(uint16_t *p, tcq_f32 x) {
     vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(x)));
+}
+static TC_INLINE tcq_f32 tcq_unpack_f16(tcq_i32 pattern) {
+    return vcvt_f32_f16(vreinterpret_f16_u16(vmovn_u32(vreinterpretq_u32_s32(pattern))));
 }
 static TC_INLINE tcq_f32 tcq_round_f16(tcq_f32 x) {
     return vcvt_f32_f16(vcvt_f16_f32(x));

@@ -10,11 +10,14 @@
  * within 16 bits, signed), tcq_sum_f32 (the tree of docs/numerics.md over the part's lanes), tcq_sum_i32, tcq_max_i32 and
  * tcq_min_i32 (over the part's lanes). Partial loads and stores touch only the named elements. TCQ_STREAM: tcq_stream_f32(p, x)
  * stores past the caches, p aligned to the part; tcq_stream_end() comes before others may load that.
+ * tcq_even_f32(x, y) and tcq_odd_f32(x, y) are the elements of even and of odd numbers of what x and y, one behind the other,
+ * hold; TCQ_EVENS: there are tcq_evens_f32(p) and tcq_odds_f32(p), the same of memory. TCQ_BELOW: there is a tcq_below_f32(x),
+ * every lane but the last from the one above it. tcq_pairs_8(p) and tcq_pairs_16(p): a lane has two elements of 8 or 16 bits.
  * TCQ_DIV_BY: there is a tcq_div_by_f32(x, y), x / y for a y that is the same in a loop. TCQ_SCALE: there is a
  * tcq_scale_f32(x, n), x 2^n rounded once for an integer n. TCQ_SHIFTS: there are tcq_shift_left_i32(x, n) and tcq_shift_right_i32(x, n), by an
  * amount a lane. TCQ_QUANTIZED: there is a tcq_quantized_f32(x, low, high, zero), x within low and high rounded to an
  * integer, plus zero; 0 where x is NaN. TCQ_ROUND: there is a tcq_round_f32(x), to nearest even. TCQ_F16: there are tcq_load_f16(p),
- * tcq_store_f16(p, x) and tcq_round_f16(x), which round to nearest even, keep denormals and give a NaN for a NaN.
+ * tcq_unpack_f16(pattern), tcq_store_f16(p, x) and tcq_round_f16(x), which round to nearest even, keep denormals and give a NaN for a NaN.
  */
 #ifndef TC_VECTOR_PARTS_H
 #define TC_VECTOR_PARTS_H
@@ -176,6 +179,48 @@ static TC_INLINE tcv_i32 tcv_fma_short(tcv_i32 x, tcv_i32 y, tcv_i32 z)
     return (tcv_i32)TCV_MAP3(tcq_fma_short, x, y, z);
 }
 
+/* Every other element (tc_vector.h): parts with all elements are loaded as they are. */
+#define TCQ_LANES (16 / TCQ_COUNT)
+static TC_INLINE tcq_f32 tcq_some_f32(const float *p, tc_index lo, tc_index hi)
+{
+    if (lo <= 0 && hi >= TCQ_LANES)
+        return tcq_load_f32(p);
+#ifdef TCQ_BELOW
+    if (lo < 0 && hi == TCQ_LANES - 1)
+        return tcq_below_f32(tcq_load_f32(p - 1));
+#endif
+    return tcq_loadw_f32(p, lo, hi, tcq_splat_f32(0.0f));
+}
+#ifdef TCQ_EVENS
+#define TCV_ALL(whole) if (lo <= 0 && hi >= 2 * TCQ_LANES) return whole;
+#else
+#define TCV_ALL(whole)
+#endif
+#define TCV_ALTERNATE(parity)                                                                                          \
+    static TC_INLINE tcq_f32 tcq_some_##parity##s_f32(const float *p, tc_index lo, tc_index hi)                        \
+    {                                                                                                                  \
+        TCV_ALL(tcq_##parity##s_f32(p))                                                                                \
+        return tcq_##parity##_f32(tcq_some_f32(p, lo, hi), tcq_some_f32(p + TCQ_LANES, lo - TCQ_LANES, hi - TCQ_LANES)); \
+    }
+TCV_ALTERNATE(even)
+TCV_ALTERNATE(odd)
+#undef TCV_ALTERNATE
+#undef TCV_ALL
+#define TCV_P(m, l) r.m = tcq_some_evens_f32(p + 2 * l, lo - 2 * l, hi - 2 * l);
+TCV_DEFINE(tcv_f32, tcv_evens_f32, (const float *p, tc_index lo, tc_index hi), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_some_odds_f32(p + 2 * l, lo - 2 * l, hi - 2 * l);
+TCV_DEFINE(tcv_f32, tcv_odds_f32, (const float *p, tc_index lo, tc_index hi), TCV_P)
+#undef TCV_P
+
+/* Pairs of narrow elements, of which the first is in the low bits of its lane; bits above the second are 0. */
+#define TCV_P(m, l) r.m = tcq_pairs_8((const uint8_t *)p + 2 * l);
+TCV_DEFINE(tcv_i32, tcv_pairs_8, (const void *p), TCV_P)
+#undef TCV_P
+#define TCV_P(m, l) r.m = tcq_pairs_16((const uint16_t *)p + 2 * l);
+TCV_DEFINE(tcv_i32, tcv_pairs_16, (const void *p), TCV_P)
+#undef TCV_P
+
 #ifdef TCQ_SHIFTS
 #define TCV_SHIFTS
 TCV_BINARY(tcv_i32, tcv_i32, shift_left_i32, shift_left_i32)
@@ -196,6 +241,7 @@ TCV_DEFINE(tcv_f32, tcv_widen_f16, (const uint16_t *p), TCV_P)
 TCV_DO(tcv_narrow_f16, (uint16_t *p, tcv_f32 x), TCV_P)
 #undef TCV_P
 TCV_UNARY(tcv_f32, tcv_f32, round_f16, round_f16)
+TCV_UNARY(tcv_f32, tcv_i32, unpacked_f16, unpack_f16)
 #endif
 
 #ifdef TCQ_SCALE

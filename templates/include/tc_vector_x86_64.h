@@ -39,6 +39,16 @@ static TC_INLINE void tcq_store_i32(int32_t *p, tcq_i32 x) {
 static TC_INLINE tcq_f32 tcq_set_f32(const float *p, tc_index s) {
     return _mm_setr_ps(p[0], p[s], p[2 * s], p[3 * s]);
 }
+static TC_INLINE tcq_f32 tcq_even_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm_shuffle_ps(x, y, 0x88);
+}
+static TC_INLINE tcq_f32 tcq_odd_f32(tcq_f32 x, tcq_f32 y) {
+    return _mm_shuffle_ps(x, y, 0xdd);
+}
+#define TCQ_BELOW
+static TC_INLINE tcq_f32 tcq_below_f32(tcq_f32 x) {
+    return _mm_castsi128_ps(_mm_srli_si128(_mm_castps_si128(x), 4));
+}
 static TC_INLINE tcq_i32 tcq_splat_i32(int32_t x) {
     return _mm_set1_epi32(x);
 }
@@ -215,6 +225,12 @@ static TC_INLINE tcq_i32 tcq_widen_i16(const int16_t *p) {
 }
 static TC_INLINE tcq_i32 tcq_widen_u16(const uint16_t *p) {
     return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)(const void *)p), _mm_setzero_si128());
+}
+static TC_INLINE tcq_i32 tcq_pairs_8(const void *p) {
+    return _mm_unpacklo_epi16(_mm_loadl_epi64((const __m128i *)p), _mm_setzero_si128());
+}
+static TC_INLINE tcq_i32 tcq_pairs_16(const void *p) {
+    return _mm_loadu_si128((const __m128i *)p);
 }
 
 static TC_INLINE tcq_mask tcq_splat_bool(uint8_t x) {

@@ -258,6 +258,37 @@ static unsigned char *pages(size_t *size)
         tc_ok(stores, "partial and strided stores of " #T " within their elements");                                   \
     } while (0)
 
+/* The elements from lo to hi of 32 lie at the end of what may be touched, and at its beginning. */
+#define ALTERNATE(T, C, same, x, r)                                                                                    \
+    do {                                                                                                               \
+        int evens = 1, odds = 1;                                                                                       \
+        fresh();                                                                                                       \
+        for (int lo = 0; lo <= 32; ++lo)                                                                               \
+            for (int hi = lo; hi <= 32; ++hi) {                                                                        \
+                const int count = hi - lo;                                                                             \
+                C *const last = (C *)(void *)(page + size) - count, *const first = (C *)(void *)page;                  \
+                for (int end = 0; end < 2; ++end) {                                                                    \
+                    C *const from = end ? last : first;                                                                \
+                    for (int e = 0; e < count; ++e)                                                                    \
+                        from[e] = x[(lo + e) % 16 ^ (lo + e) / 16];                                                    \
+                    tcv_store_##T(r, tcv_evens_##T(from - lo, lo, hi));                                                \
+                    for (int l = 0; l < 16; ++l)                                                                       \
+                        evens &= 2 * l < lo || 2 * l >= hi || same(r[l], from[2 * l - lo]);                            \
+                    tcv_store_##T(r, tcv_odds_##T(from - lo, lo, hi));                                                 \
+                    for (int l = 0; l < 16; ++l)                                                                       \
+                        odds &= 2 * l + 1 < lo || 2 * l + 1 >= hi || same(r[l], from[2 * l + 1 - lo]);                 \
+                }                                                                                                      \
+            }                                                                                                          \
+        C *const whole = (C *)(void *)(page + size) - 31;                                                              \
+        for (int e = 0; e < 31; ++e)                                                                                   \
+            whole[e] = x[e % 16 ^ e / 16];                                                                             \
+        tcv_store_##T(r, tcv_loads_##T(whole, 2, 0, 16, tcv_splat_##T(0)));                                            \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            evens &= same(r[l], whole[2 * l]);                                                                         \
+        tc_ok(evens, "elements of even numbers of " #T " within their elements");                                      \
+        tc_ok(odds, "elements of odd numbers of " #T " within their elements");                                        \
+    } while (0)
+
 /* Stores past the caches are stores. */
 static void check_stream(void)
 {
@@ -284,6 +315,15 @@ static void check_memory(void)
     PARTIAL(u16, uint16_t, same_u16, xu16, ru16);
     PARTIAL(f16, uint16_t, same_f16, xf16, rf16);
     PARTIAL(bf16, uint16_t, same_bf16, xbf16, rbf16);
+    ALTERNATE(f32, float, same_f32, xf, rf);
+    ALTERNATE(i32, int32_t, same_i32, xi, ri);
+    ALTERNATE(bool, uint8_t, same_bool, xb, rb);
+    ALTERNATE(i8, int8_t, same_i8, xi8, ri8);
+    ALTERNATE(u8, uint8_t, same_u8, xu8, ru8);
+    ALTERNATE(i16, int16_t, same_i16, xi16, ri16);
+    ALTERNATE(u16, uint16_t, same_u16, xu16, ru16);
+    ALTERNATE(f16, uint16_t, same_f16, xf16, rf16);
+    ALTERNATE(bf16, uint16_t, same_bf16, xbf16, rbf16);
     check_stream();
 }
 
