@@ -31,7 +31,7 @@ from .reduction import BLOCK, POSITIONS, siblings
 from .rows_together import rows_together
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, transpose, turns, window
+from . import ahead, lines, transpose, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -211,7 +211,7 @@ class LoopNestEmitter:
         alone, (phase,) = kernel.rows[:-1], kernel.phases
         items = product(extent(s) for s in alone) * count
         channels = extent(phase.vars[0])
-        each = channels_of(items, channels) if kernel.grain == 1 else None
+        each = channels_of(items, channels) if kernel.grain == 1 and parts.blocks is None else None
         pieces = -(-channels.value // each) if each else 1
         e.lines += self.split(items * pieces, None, width)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
@@ -226,7 +226,11 @@ class LoopNestEmitter:
                         f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
         def some(first: Expr, size: int) -> None:
-            self.phase([copied(phase, parts.row, first + i, "") for i in range(size)], piece)
+            copies = [copied(phase, parts.row, first + i, "") for i in range(size)]
+            if parts.blocks is None:
+                self.phase(copies, piece)
+            else:
+                self.along_lines([x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
 
         before = not parts.alike
         behind = count > 1 and (before or parts.rest < width)
@@ -253,6 +257,14 @@ class LoopNestEmitter:
             e.lines += [f"{head} {{".lstrip(), *indent(lines), "}"]
         e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
+
+    def along_lines(self, stores: list[Store], lanes: Sym, blocks: list[lines.Block]) -> None:
+        """The results of lines that lie above each other, 16 of each at a time."""
+        e = self.e
+        for block, lane, at in lines.vectors(e, blocks):
+            here = lines.moved(stores, lanes, at)
+            window.compute(e, here, lines.Line(e, lane, block.lanes))
+            e.stores(here)
 
     def together(self, row: Sym, first: str) -> None:
         """`side` rows from `first` side by side; one after the other where fewer are left."""

@@ -4,7 +4,8 @@
 A depthwise convolution, or a pooling, over the last variable of the rows: `Cut.width` positions are computed together,
 16 channels at a time. Every term of the window is code of its own, with the weight loaded once and an element of the
 image once for all positions that read it. The first and the last positions of a row are code of their own, in which
-terms of the padding do not occur; those in between need no test. Every sum keeps its order.
+terms of the padding do not occur; those in between need no test. Every sum keeps its order. Where lanes are no
+channels but follow a line of the image, lines.py cuts the line, too.
 """
 from __future__ import annotations
 
@@ -17,12 +18,15 @@ from ...loops.scalar_ir import Const, Reduction
 from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative
+from .lines import Block, Line, Range
+from . import lines
 from .reduction import POSITIONS, term
 from ..constants import constant
 from ..scalar import V_TYPE, ScalarEmitter, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
 MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
+MOST_ALONG = 2      # of windows whose lanes follow a line
 MOST_TERMS = 64     # of a window
 MOST_CODE = 288     # terms of all positions
 FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
@@ -32,13 +36,14 @@ INTEGERS = 2        # whose elements are widened when they are loaded: the more 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
-    part has terms of the padding."""
+    part has terms of the padding. blocks: the vectors of a line that lanes follow; None where they are channels."""
 
     row: Sym
     width: int
     count: int
     rest: int
     alike: bool
+    blocks: list[Block] | None = None
 
 
 def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
@@ -49,20 +54,29 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     stores = phase.stores
     if phase.reduces or len(phase.vars) != 1 or any(x.dynamic for x in stores) or not extent(row).is_const:
         return None
-    found = _windows(stores)
-    if not found or not all(_fits(r, phase.vars[0], row) for r in found):
+    found, lanes = _windows(stores), phase.vars[0]
+    buffers = {b.name: b for b in kernel.params}
+    if not found or not all(_fits(r, lanes, row) for r in found):
         return None
+    along = lines.needed(found, lanes, buffers)
+    blocks = None
+    if along:
+        if not all(lines.follows(r, lanes, buffers) for r in found):
+            return None
+        blocks = lines.blocks(stores, found, lanes)
+        if blocks is None:
+            return None
     terms = sum(_terms(r) for r in found)
-    side = MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
+    side = MOST_ALONG if along else MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
     most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found),
-               MOST_CODE // terms)
+               MOST_CODE // (terms * len(blocks or "1")))
     size = extent(row).value
     if most < 2 or size < 2:
         return None
     width = -(-size // -(-size // most))
     count = -(-size // width)
     asked = [e for x in stores for e in expressions(x.value)]
-    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked))
+    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked), blocks)
 
 
 def _windows(stores: Sequence[Store]) -> list[Reduction]:
@@ -74,50 +88,87 @@ def _terms(r: Reduction) -> int:
 
 
 def _fits(r: Reduction, lanes: Sym, row: Sym) -> bool:
-    """Few terms, in an order that takes one after the other; which of them exist is the same for all lanes."""
+    """Few terms, in an order that takes one after the other."""
     if r.order in ("lanes", "running") or r.op in POSITIONS or r.dtype not in V_TYPE:
         return False
     if not all(extent(s).is_const for s in r.vars) or not 2 <= _terms(r) <= MOST_TERMS:
         return False
     inside = list(walk(r.value))
-    if any(isinstance(x, Reduction) for x in inside) or any(lanes in e.symbols() for e in r.valid):
+    if any(isinstance(x, Reduction) for x in inside):
         return False
     read = [e for x in loads(r.value) for e in x.index]
     return any(lanes in e.symbols() for e in read) and any(row in e.symbols() for e in read)
 
 
-def compute(emitter: ScalarEmitter, stores: Sequence[Store]) -> None:
-    """The windows of all stores in the innermost scope, a term of each in turn; their values are known from then on."""
+@dataclass(frozen=True, slots=True)
+class _Term:
+    """One term of the window `number` of a group, where all of the guard are >= 0; lanes: of a line, those that have it."""
+
+    number: int
+    value: Scalar
+    guard: tuple[Expr, ...]
+    lanes: Range | None
+
+
+def compute(emitter: ScalarEmitter, stores: Sequence[Store], line: Line | None = None) -> None:
+    """The windows of all stores in the innermost scope, a term of each in turn; their values are known from then on.
+    line: where the lanes follow one."""
     groups: dict[tuple[Sym, ...], list[Reduction]] = {}
     for r in _windows(stores):
         groups.setdefault(r.vars, []).append(r)
-    for variables, group in groups.items():
-        _compute(emitter, variables, group)
+    listed = [(group, _listed(variables, group, line)) for variables, group in groups.items()]
+    if line is not None:
+        for _, terms in listed:
+            for t in terms:
+                line.add(t.value, t.lanes)
+        line.pair()
+    for group, terms in listed:
+        _compute(emitter, group, terms, line)
 
 
-def _compute(emitter: ScalarEmitter, variables: tuple[Sym, ...], group: list[Reduction]) -> None:
-    accs = [emitter.fresh("s") for _ in group]
-    for acc, r in zip(accs, group, strict=True):
-        first = constant(identity(r.op, r.order, r.dtype))
-        emitter.lines.append(f"{V_TYPE[r.dtype]} {acc} = {splat(r.dtype, first)};")
-    guard: tuple[Expr, ...] = ()
+def _listed(variables: tuple[Sym, ...], group: list[Reduction], line: Line | None) -> list[_Term]:
+    """The terms of the windows, one of each in turn, that some result has."""
+    found = []
     for place in itertools.product(*(range(extent(s).value) for s in variables)):
         at = {s: const(i) for s, i in zip(variables, place)}
 
         def there(e: Expr, at: dict[Sym, Expr] = at) -> Expr:
             return e.substitute(at)
         change = Rewriter(there)
-        for acc, r in zip(accs, group, strict=True):
+        for number, r in enumerate(group):
             asked = [e.substitute(at) for e in r.valid]
             if any(is_nonnegative(-1 - e) for e in asked):
                 continue
             wanted = tuple(e for e in asked if not is_nonnegative(e))
-            if wanted != guard:
-                _leave(emitter, guard)
-                guard = wanted
-                if guard:
-                    emitter.open(guard=True)
-            emitter.lines.append(f"{acc} = {term(emitter, r.op, r.dtype, acc, change(r.value), True)};")
+            lanes = None
+            if line is not None:
+                lanes = line.present(wanted)
+                if lanes[0] == lanes[1]:
+                    continue
+                wanted = tuple(e for e in wanted if line.lane not in e.symbols())
+            found.append(_Term(number, change(r.value), wanted, lanes))
+    return found
+
+
+def _compute(emitter: ScalarEmitter, group: list[Reduction], terms: list[_Term], line: Line | None) -> None:
+    accs = [emitter.fresh("s") for _ in group]
+    for acc, r in zip(accs, group, strict=True):
+        first = constant(identity(r.op, r.order, r.dtype))
+        emitter.lines.append(f"{V_TYPE[r.dtype]} {acc} = {splat(r.dtype, first)};")
+    guard: tuple[Expr, ...] = ()
+    for t in terms:
+        acc, r = accs[t.number], group[t.number]
+        if t.guard != guard:
+            _leave(emitter, guard)
+            guard = t.guard
+            if guard:
+                emitter.open(guard=True)
+        if line is not None:
+            line.load(t.value)
+        text = term(emitter, r.op, r.dtype, acc, t.value, True)
+        if line is not None and t.lanes is not None and t.lanes != (0, line.lanes):
+            text = f"tcv_select_{r.dtype}(tcv_range({t.lanes[0]}, {t.lanes[1]}), {text}, {acc})"
+        emitter.lines.append(f"{acc} = {text};")
     _leave(emitter, guard)
     for acc, r in zip(accs, group, strict=True):
         if r.op == "dot":   # a sum that starts from +0 never is -0; a fused product that underflows may be

@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Windows whose lanes follow a line of the image: where the last axis of a plain tensor is its width.
+
+A line is cut into vectors of 16 results. Those at the padding are code of their own, in which terms are selected and
+loads keep to the line; in the others every lane has every term. Of a stride of 2, two terms of a window that follow one
+another take the elements of even and of odd numbers of one contiguous load.
+"""
+from __future__ import annotations
+
+from typing import Iterable, Iterator, Sequence
+
+from ...loops.loop_ir import Store
+from ...loops.scalar_ir import Buffer, Load, Reduction, Scalar
+from ...loops.scalars import loads, Rewriter, rewritten, walk
+from ...records import dataclass
+from ...symbolic import Expr, Sym, const, is_nonnegative, sym
+from ..scalar import V_TYPE, CValue, ScalarEmitter, extent, splat
+
+LANES = 16
+MOST_BORDERS = 4    # vectors of a line that are code of their own
+Range = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`count` vectors of a line from `first` on, of `lanes` results each."""
+
+    first: int
+    count: int
+    lanes: int
+
+
+def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
+    """The lanes of a window's terms follow a line: every element lies a constant away from the lane's before it, and
+    which exist is known of each position."""
+    if not extent(lanes).is_const:
+        return False
+    steps = []
+    for x in loads(r.value):
+        if any(lanes in e.symbols() for e in x.valid) or x.dynamic:
+            return False
+        steps.append(buffers[x.buffer].address(x.index).coefficient(lanes))
+    if not all(step is not None and step.is_const and step.value >= 0 for step in steps):
+        return False
+    return all(_along(e, lanes, r.vars) for e in r.valid if lanes in e.symbols())
+
+
+def _along(e: Expr, lanes: Sym, variables: tuple[Sym, ...]) -> bool:
+    step = e.coefficient(lanes)
+    return step is not None and step.is_const and e.symbols() <= {lanes, *variables}
+
+
+def needed(windows: Iterable[Reduction], lanes: Sym, buffers: dict[str, Buffer]) -> bool:
+    """Lanes differ in the terms that they have, or their elements do not lie side by side."""
+    for r in windows:
+        if any(lanes in e.symbols() for e in r.valid):
+            return True
+        for x in loads(r.value):
+            step = buffers[x.buffer].address(x.index).coefficient(lanes)
+            if step is not None and step != const(0) and step != const(1):
+                return True
+    return False
+
+
+def blocks(stores: Sequence[Store], windows: Sequence[Reduction], lanes: Sym) -> list[Block] | None:
+    """The vectors of a line; None where too many of them reach into the padding. The last one starts early where the
+    line has 16 results: some are computed twice, of equal bits. That needs what it reads to be there still."""
+    size = extent(lanes).value
+    firsts = list(range(0, size - LANES + 1, LANES)) or [0]
+    count = min(size, LANES)
+    rest = size - firsts[-1] - count
+    found: list[Block] = []
+    asked = {e for r in windows for e in r.valid if lanes in e.symbols()}
+    for first in firsts:
+        inside = all(_everywhere(e, lanes, first, count) for e in asked)
+        if inside and found and found[-1].count < 0:
+            found[-1] = Block(found[-1].first, found[-1].count - 1, count)
+        else:
+            found.append(Block(first, -1 if inside else 1, count))
+    found = [Block(b.first, abs(b.count), b.lanes) for b in found]
+    if rest:
+        first, last = (size - LANES, LANES) if _reads_lines_alone(stores, lanes) else (size - rest, rest)
+        found.append(Block(first, 1, last))
+    return found if len(found) <= MOST_BORDERS else None
+
+
+def _reads_lines_alone(stores: Sequence[Store], lanes: Sym) -> bool:
+    """Outside of windows nothing is loaded that differs between lanes: it might lie where results are stored."""
+    stack: list[Scalar] = [v for x in stores for v in x.values]
+    while stack:
+        s = stack.pop()
+        if isinstance(s, Load) and any(lanes in e.symbols() for e in s.index):
+            return False
+        if not isinstance(s, Reduction):
+            stack += s.children
+    return True
+
+
+def _everywhere(e: Expr, lanes: Sym, first: int, count: int) -> bool:
+    return is_nonnegative(e.substitute({lanes: sym(Sym("lane", 0, count - 1)) + first}))
+
+
+def moved(stores: Sequence[Store], lanes: Sym, at: Expr) -> list[Store]:
+    change = Rewriter(lambda e: e.substitute({lanes: at}))
+    return [rewritten(x, change) for x in stores]
+
+
+class Line:
+    """What a vector of results loads. lane: the variable of the lanes, from 0 on."""
+
+    def __init__(self, emitter: ScalarEmitter, lane: Sym, lanes: int):
+        self.e, self.lane, self.lanes = emitter, lane, lanes
+        self.ranges: dict[Load, Range] = {}
+        self.base: dict[Load, tuple[Load, bool]] = {}    # of what lies two apart: the even one, and whether this is it
+        self.odd: dict[Load, Load] = {}                  # what lies beside an even one
+
+    def present(self, asked: Iterable[Expr]) -> Range:
+        """The lanes for which those of these that differ between lanes are >= 0."""
+        lo, hi = 0, self.lanes
+        for e in asked:
+            if self.lane not in e.symbols():
+                continue
+            step, rest = e.coefficient(self.lane), e.substitute({self.lane: const(0)})
+            assert step is not None
+            if step.value > 0:
+                lo = max(lo, -(rest.value // step.value))
+            else:
+                hi = min(hi, rest.value // -step.value + 1)
+        return lo, max(lo, hi)
+
+    def add(self, value: Scalar, lanes: Range | None) -> None:
+        """These lanes of a term will be asked for."""
+        assert lanes is not None
+        for x in walk(value):
+            if isinstance(x, Load) and self.step(x):
+                low, high = self.ranges.get(x, lanes)
+                self.ranges[x] = min(low, lanes[0]), max(high, lanes[1])
+
+    def address(self, x: Load) -> Expr:
+        return self.e.address(x.buffer, x.index)
+
+    def step(self, x: Load) -> int:
+        c = self.address(x).coefficient(self.lane)
+        assert c is not None
+        return int(c.value)
+
+    def pair(self) -> None:
+        """Finds the loads whose elements lie between another's."""
+        places = {(x.buffer, self.address(x)): x for x in self.ranges if self.step(x) == 2}
+        for x in sorted(places.values(), key=self._constant):
+            if x in self.base:
+                continue
+            self.base[x] = x, True
+            beside = places.get((x.buffer, self.address(x) + 1))
+            if beside is not None and beside not in self.base:
+                self.base[beside], self.odd[x] = (x, False), beside
+
+    def _constant(self, x: Load) -> int:
+        address = self.address(x)
+        return int(address.substitute({s: const(0) for s in address.symbols()}).value)
+
+    def load(self, value: Scalar) -> None:
+        """Loads what a term needs and is not known yet."""
+        e = self.e
+        for x in walk(value):
+            if not isinstance(x, Load) or x not in self.ranges or e.known(x) is not None:
+                continue
+            depth = len(e.scopes) - 1
+            name = e.fresh("v")
+            e.lines.append(f"const {V_TYPE[x.dtype]} {name} = {self.text(x)};")
+            e.scopes[depth].values[x] = CValue(name, True, depth)
+
+    def text(self, x: Load) -> str:
+        step, (lo, hi) = self.step(x), self.ranges[x]
+        if step == 2:
+            base, even = self.base[x]
+            return f"tcv_{'evens' if even else 'odds'}_{x.dtype}({self.place(base)}, {self.elements(base)})"
+        if step != 1:
+            zero = splat(x.dtype, "0")
+            return f"tcv_loads_{x.dtype}({self.place(x)}, {step}, {lo}, {hi}, {zero})"
+        if (lo, hi) == (0, LANES):
+            return f"tcv_load_{x.dtype}({self.place(x)})"
+        return f"tcv_loadw_{x.dtype}({self.place(x)}, {lo}, {hi}, {splat(x.dtype, '0')})"
+
+    def place(self, x: Load) -> str:
+        return f"{self.e.pointers[x.buffer]} + ({self.e.index(self.address(x).substitute({self.lane: const(0)}))})"
+
+    def elements(self, base: Load) -> str:
+        """Which of 32 elements are there: those that lie between two that are asked for."""
+        asked = [(2 * lo, 2 * hi - 1) for lo, hi in [self.ranges[base]] if lo < hi]
+        beside = self.odd.get(base)
+        if beside is not None:
+            asked += [(2 * lo + 1, 2 * hi) for lo, hi in [self.ranges[beside]] if lo < hi]
+        return f"{min(lo for lo, _ in asked)}, {max(hi for _, hi in asked)}"
+
+
+def vectors(emitter: ScalarEmitter, parts: Sequence[Block]) -> Iterator[tuple[Block, Sym, Expr]]:
+    """Opens a scope for each block, in which a variable is the lane of a vector; closes it behind."""
+    for block in parts:
+        lane = Sym("lane", 0, block.lanes - 1)
+        at: Expr = sym(lane) + block.first
+        head = ""
+        if block.count > 1:
+            vector = Sym("vector", 0, block.count - 1)
+            at = at + LANES * sym(vector)
+            name = emitter.names[vector] = emitter.fresh("i_vector_")
+            head = f"for (tc_index {name} = 0; {name} < {block.count}; ++{name})"
+            emitter.open((vector, lane))
+        else:
+            emitter.open((lane,))
+        emitter.names[lane] = "0"
+        emitter.width, emitter.vector = LANES, lane
+        emitter.lanes = str(block.lanes) if block.lanes < LANES else None
+        yield block, lane, at
+        emitter.width, emitter.vector, emitter.lanes = 1, None, None
+        emitter.close(head)
