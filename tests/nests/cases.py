@@ -203,6 +203,48 @@ def depthwise() -> list[Case]:
     return out
 
 
+def lines() -> list[Case]:
+    """Images whose width is innermost: channels, rows and columns that are no whole vector, one, or several; of some
+    columns every lane has all terms. What is added to a result may lie where it is stored."""
+    out = []
+    for h, w, window, stride, pad, apart, dtype, source in (
+            (5, 9, 3, 1, 1, 1, "f32", "f32"), (4, 33, 3, 2, 1, 1, "f32", "f32"), (7, 57, 3, 2, 1, 1, "f32", "f32"),
+            (6, 70, 3, 1, 1, 1, "f32", "f32"), (9, 130, 3, 2, 0, 1, "f32", "f32"), (6, 80, 5, 2, 2, 1, "f32", "f32"),
+            (8, 40, 5, 1, 2, 1, "f32", "f32"), (6, 64, 2, 2, 0, 1, "f32", "f32"), (9, 60, 3, 3, 1, 1, "f32", "f32"),
+            (7, 71, 3, 2, 2, 2, "f32", "f32"), (4, 36, 4, 2, 1, 1, "f32", "f32"), (5, 31, 1, 2, 0, 1, "f32", "f32"),
+            (5, 68, 3, 2, 1, 1, "i32", "i32"), (5, 68, 3, 2, 1, 1, "f32", "f16"), (4, 67, 4, 2, 1, 1, "f32", "f16"),
+            (5, 66, 3, 2, 1, 1, "i8", "i8"), (5, 35, 3, 2, 1, 1, "u8", "u8"), (4, 40, 3, 2, 0, 1, "i16", "i16"),
+            (5, 37, 3, 2, 1, 1, "u16", "u16"), (4, 65, 3, 2, 1, 1, "bool", "bool"), (5, 50, 3, 1, 1, 1, "i8", "i8"),
+            (3, 300, 3, 2, 1, 1, "f32", "f32"), (3, 5, 3, 2, 1, 1, "f32", "f32")):
+        reach = apart * (window - 1) + 1
+        rows, columns = ((n + 2 * pad - reach) // stride + 1 for n in (h, w))
+        c, r, v = loop("c", 3), loop("r", rows), loop("v", columns)
+        i, j = Sym("i", 0, window - 1 if window > 1 else 1), Sym("j", 0, window - 1)
+        row, column = sym(r) * stride + sym(i) * apart - pad, sym(v) * stride + sym(j) * apart - pad
+        x, y = buffer("x", source, (3, h, w), "input"), buffer("y", dtype, (3, rows, columns), "output")
+        valid = (row, h - 1 - row, column, w - 1 - column) if pad or window == 1 else ()
+        at = load("x", sym(c), row, column, dtype=source)
+        at = op("cast", at, dtype=dtype) if dtype != source else at
+        here = (sym(c), sym(r), sym(v))
+        name = f"{window}x{window}/{stride} by {apart} of {h}x{w} {source}"
+        most = Reduction("any" if dtype == "bool" else "max", "free", dtype, (i, j), at, valid)
+        out.append(small(f"pooling of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, most),))], (x, y),
+                         extreme=True))
+        if dtype != "f32":
+            continue
+        k, b = buffer("k", "f32", (3, window + 1, window), "packed"), buffer("b", "f32", (3,), "packed")
+        z = buffer("z", "f32", y.shape, "input")
+        dot = Reduction("dot", "seq", "f32", (i, j), op("pair", at, load("k", sym(c), sym(i), sym(j))), valid)
+        value = op("maximum", op("add", dot, load("b", sym(c))), f32(0.0))
+        out.append(small(f"depthwise of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, value),))],
+                         (x, k, b, y)))
+        if window == 3:   # two windows of the same terms, and what lies where they are stored
+            both = op("add", op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid)), load("z", *here))
+            out.append(small(f"two windows of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, both),))],
+                             (x, z, y)))
+    return out
+
+
 def depthwise_bytes() -> list[Case]:
     """The same of bytes: sums of i32, then scaled and rounded to bytes again. Beside the image stands its zero."""
     out = []
@@ -523,5 +565,5 @@ def all_cases() -> list[Case]:
     out += [softmax(4096, False, 16), *(attention_softmax(size) for size in (1, 3, 16, 33)),
             *(attention_softmax(size, 40) for size in (1, 3, 16, 33)), attention_softmax(4130, 16)]
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + depthwise() + depthwise_bytes() + columns() + siblings() + rows() + memory() \
+    return out + pad() + windows() + depthwise() + lines() + depthwise_bytes() + columns() + siblings() + rows() + memory() \
         + elementwise() + in_order()

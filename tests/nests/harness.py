@@ -27,9 +27,9 @@ from tensor_compile.loops.scalar_ir import Apply, Buffer
 from tensor_compile.loops.scalars import is_function, walk
 from tensor_compile.symbolic import Expr, Sym, wrap
 
-PACK = {"f32": "f", "f16": "e", "i32": "i", "i64": "q", "bool": "B", "i8": "b", "u8": "B"}
-SIZE = {"f32": 4, "f16": 2, "i32": 4, "i64": 8, "bool": 1, "i8": 1, "u8": 1}
-BYTES = {"i8": (-128, 127), "u8": (0, 255)}
+PACK = {"f32": "f", "f16": "e", "i32": "i", "i64": "q", "bool": "B", "i8": "b", "u8": "B", "i16": "h", "u16": "H"}
+SIZE = {"f32": 4, "f16": 2, "i32": 4, "i64": 8, "bool": 1, "i8": 1, "u8": 1, "i16": 2, "u16": 2}
+BYTES = {"i8": (-128, 127), "u8": (0, 255), "i16": (-1 << 15, (1 << 15) - 1), "u16": (0, (1 << 16) - 1)}
 # the evaluation takes these from the host: compared within its error
 INEXACT = {op for op in PRIMITIVES if is_function(op)} - {"rem"}
 TEAMS = (1, 2, 5)

@@ -26,9 +26,12 @@ from ..scalar import V_TYPE, ScalarEmitter, extent, splat
 
 MOST_WIDTH = 8      # positions side by side
 MOST_POOLED = 2     # of windows without weights: lines of one position follow one another, those of many lie apart
-MOST_ALONG = 2      # of windows whose lanes follow a line
 MOST_TERMS = 64     # of a window
 MOST_CODE = 288     # terms of all positions
+MOST_ALONG = 4      # positions of windows whose lanes follow a line, and
+FEW_ALONG = 2       # of those of up to
+FEW_TERMS = 9       # terms, which share fewer lines of the image
+MOST_ALONG_CODE = 400    # terms of all positions and all blocks of a line
 FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
 INTEGERS = 2        # whose elements are widened when they are loaded: the more positions share one, the better
 
@@ -58,18 +61,19 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     buffers = {b.name: b for b in kernel.params}
     if not found or not all(_fits(r, lanes, row) for r in found):
         return None
-    along = lines.needed(found, lanes, buffers)
     blocks = None
-    if along:
-        if not all(lines.follows(r, lanes, buffers) for r in found):
-            return None
-        blocks = lines.blocks(stores, found, lanes)
-        if blocks is None:
+    if lines.needed(found, lanes, buffers):
+        blocks = lines.blocks(stores, found, lanes) if all(lines.follows(r, lanes, buffers) for r in found) else None
+        # without multiply-adds the code of a sum is long, and its loads take little of its time
+        if blocks is None or isa.vectors == "X86_64" and any(r.op == "dot" for r in found):
             return None
     terms = sum(_terms(r) for r in found)
-    side = MOST_ALONG if along else MOST_WIDTH if any(r.op == "dot" for r in found) else MOST_POOLED
-    most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found),
-               MOST_CODE // (terms * len(blocks or "1")))
+    dots = any(r.op == "dot" for r in found)
+    if blocks is None:
+        side, code = MOST_WIDTH if dots else MOST_POOLED, MOST_CODE // terms
+    else:
+        side, code = FEW_ALONG if terms <= FEW_TERMS else MOST_ALONG, MOST_ALONG_CODE // (terms * len(blocks))
+    most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found), code)
     size = extent(row).value
     if most < 2 or size < 2:
         return None
