@@ -115,6 +115,23 @@ ok(print_function(made).count("perm=[0, 3, 1, 2]") == 1, "what it is computed fr
 _, made, chosen = told(HEAD + 'return "y" %2\n}')
 ok(chosen.after <= chosen.before and not chosen.copied, "one convolution between an input and an output stays")
 
+POOLED = """function f(%0 "x" : f32[1,16,60,60] loc("m.c":1)) entry {
+%1 = window_reduce(%0) {op=max, size=[3, 3], STRIDES, low=[0, 0], high=[0, 0], dilation=[1, 1]} : f32[1,16,SIZE,SIZE]
+return "y" %1
+}"""
+
+
+def pooled(stride: int, order: tuple[int, ...]) -> float:
+    text = POOLED.replace("STRIDES", f"stride=[{stride}, {stride}]").replace("SIZE", str((60 - 3) // stride + 1))
+    (function,) = module_of(text, dims=()).entries
+    (node,) = (x for x in function.nodes if x.op == "window_reduce")
+    return Costs(TARGET, price_of(TARGET.with_isas(("avx512",)))).read(node, 0, order, order) / (58 // stride) ** 2
+
+
+ok(0 == pooled(1, (0, 2, 3, 1)) < pooled(2, (0, 1, 2, 3)) < pooled(3, (0, 1, 2, 3)),
+   "windows along lines cost more than those of channels, most where their elements are gathered")
+ok(pooled(2, (0, 1, 2, 3)) * 29 * 29 < 16 * 60 * 60, "not as much as it costs to turn the image")
+
 
 # -- bits -------------------------------------------------------------------------------------------------------------
 def small(body: str) -> str:

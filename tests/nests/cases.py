@@ -565,5 +565,5 @@ def all_cases() -> list[Case]:
     out += [softmax(4096, False, 16), *(attention_softmax(size) for size in (1, 3, 16, 33)),
             *(attention_softmax(size, 40) for size in (1, 3, 16, 33)), attention_softmax(4130, 16)]
     out += [many_rows(m, n, 40) for m, n in ((3, 18), (9, 4), (6, 3))]
-    return out + pad() + windows() + depthwise() + lines() + depthwise_bytes() + columns() + siblings() + rows() + memory() \
-        + elementwise() + in_order()
+    return out + pad() + windows() + depthwise() + lines() + depthwise_bytes() + columns() + siblings() + rows() \
+        + memory() + elementwise() + in_order()

@@ -15,7 +15,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..graph.table import is_elementwise, lowering_of
 from ..records import dataclass
-from ..symbolic import ONE, Expr
+from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
 from ..target import Target
 
@@ -25,6 +25,9 @@ Price = Callable[[Node, Order], float]
 
 TURNED = 1.0     # cycles an element of a kernel that reads, or stores, across the order in which it walks
 TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
+LINE = 0.05      # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
+GATHERED = 0.8   # and where lanes lie more than two elements apart
+LANES = 16
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
 NEAR, FAR = 32, 10       # bytes a cycle within the second cache, and beyond it
@@ -142,7 +145,9 @@ class Costs:
             return self.convolved(node, lies) if position == 0 else 0.0
         if across(node):
             own = dense(result, v.shape)
-            return 0.0 if not own or lies[-1] == own[-1] else TURNED * elements(x)
+            if own and lies[-1] != own[-1]:
+                return TURNED * elements(x)
+            return along(node, own[-1]) if own and position == 0 else 0.0
         if node.op in ("reduce", "reduce_where", "arg_reduce"):
             return 0.0
         if node.op in ("dot", "packed_dot", "dot_where"):
@@ -167,6 +172,25 @@ def across(node: Node) -> bool:
     """It walks what it reads as it walks what it makes."""
     return is_elementwise(node.op) or node.op in ("window_reduce", "concat", "convolution", "reorder") \
         or node.op == "packed_convolution" and not _panels(node)
+
+
+def along(node: Node, axis: int) -> float:
+    """What a window costs more where lanes follow this dim of what it makes: nothing where its positions do not."""
+    shape = node.types[0].shape
+    if node.op == "window_reduce":
+        window = tuple(const(size) for size in node.attrs["size"])
+    elif node.op == "convolution":
+        window = node.operands[1].shape[2:]
+    elif node.op == "packed_convolution":
+        window = node.operands[1].shape[:len(shape) - 2]
+    else:
+        return 0.0
+    at = axis - (len(shape) - len(window))
+    if at < 0:
+        return 0.0
+    size = max(1, typical(shape[axis]))
+    lanes = elements(Value(node)) // size * (-(-size // LANES) * LANES)
+    return (LINE if node.attrs["stride"][at] <= 2 else GATHERED) * typical(product(window)) * lanes
 
 
 def _panels(node: Node) -> bool:

@@ -14,7 +14,7 @@ from typing import Sequence
 
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel, Store
-from ...loops.scalar_ir import Const, Reduction
+from ...loops.scalar_ir import Const, Reduction, Scalar
 from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative
