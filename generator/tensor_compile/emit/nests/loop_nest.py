@@ -31,7 +31,7 @@ from .reduction import BLOCK, POSITIONS, siblings
 from .rows_together import rows_together
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, lines, transpose, turns, window
+from . import ahead, along_lines, transpose, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -230,7 +230,7 @@ class LoopNestEmitter:
             if parts.blocks is None:
                 self.phase(copies, piece)
             else:
-                self.along_lines([x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
+                self.along([x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
 
         before = not parts.alike
         behind = count > 1 and (before or parts.rest < width)
@@ -258,12 +258,12 @@ class LoopNestEmitter:
         e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
         e.close("for (tc_index item = begin; item < end; ++item)")
 
-    def along_lines(self, stores: list[Store], lanes: Sym, blocks: list[lines.Block]) -> None:
+    def along(self, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block]) -> None:
         """The results of lines that lie above each other, 16 of each at a time."""
         e = self.e
-        for block, lane, at in lines.vectors(e, blocks):
-            here = lines.moved(stores, lanes, at)
-            window.compute(e, here, lines.Line(e, lane, block.lanes))
+        for block, lane, at in along_lines.vectors(e, blocks):
+            here = along_lines.moved(stores, lanes, at)
+            window.compute(e, here, along_lines.Line(e, lane, block.lanes))
             e.stores(here)
 
     def together(self, row: Sym, first: str) -> None:

@@ -5,7 +5,7 @@ A depthwise convolution, or a pooling, over the last variable of the rows: `Cut.
 16 channels at a time. Every term of the window is code of its own, with the weight loaded once and an element of the
 image once for all positions that read it. The first and the last positions of a row are code of their own, in which
 terms of the padding do not occur; those in between need no test. Every sum keeps its order. Where lanes are no
-channels but follow a line of the image, lines.py cuts the line, too.
+channels but follow a line of the image, along_lines.py cuts the line, too.
 """
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ...loops.scalar_ir import Const, Reduction, Scalar
 from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative
-from .lines import Block, Line, Range
-from . import lines
+from .along_lines import Block, Line, Range
+from . import along_lines
 from .reduction import POSITIONS, term
 from ..constants import constant
 from ..scalar import V_TYPE, ScalarEmitter, extent, splat
@@ -62,8 +62,9 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     if not found or not all(_fits(r, lanes, row) for r in found):
         return None
     blocks = None
-    if lines.needed(found, lanes, buffers):
-        blocks = lines.blocks(stores, found, lanes) if all(lines.follows(r, lanes, buffers) for r in found) else None
+    if along_lines.needed(found, lanes, buffers):
+        follow = all(along_lines.follows(r, lanes, buffers) for r in found)
+        blocks = along_lines.blocks(stores, found, lanes) if follow else None
         # without multiply-adds the code of a sum is long, and its loads take little of its time
         if blocks is None or isa.vectors == "X86_64" and any(r.op == "dot" for r in found):
             return None
@@ -106,7 +107,8 @@ def _fits(r: Reduction, lanes: Sym, row: Sym) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """One term of the window `number` of a group, where all of the guard are >= 0; lanes: of a line, those that have it."""
+    """One term of the window `number` of a group, where all of the guard are >= 0. lanes: those that have it, where
+    they follow a line."""
 
     number: int
     value: Scalar
