@@ -242,6 +242,14 @@ def lines() -> list[Case]:
             both = op("add", op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid)), load("z", *here))
             out.append(small(f"two windows of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, both),))],
                              (x, z, y)))
+    # above and below an image lies a number, and each term is it or an element
+    c, r, v, i, j = loop("c", 3), loop("r", 4), loop("v", 20), Sym("i", 0, 2), Sym("j", 0, 1)
+    x, y = buffer("x", "f32", (3, 6, 40), "input"), buffer("y", "f32", (3, 4, 20), "output")
+    row, column = sym(r) * 2 + sym(i) - 1, sym(v) * 2 + sym(j)
+    at = load("x", sym(c), row, column, valid=(row, 5 - row), other=f32(1.5))
+    most = Reduction("max", "free", "f32", (i, j), at)
+    out.append(small("pooling of lines between others", (c, r), [Phase((v,), (), (Store("y", (sym(c), sym(r), sym(v)),
+                                                                                        most),))], (x, y)))
     return out
 
 

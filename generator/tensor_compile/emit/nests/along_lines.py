@@ -17,7 +17,7 @@ from ...symbolic import Expr, Sym, const, is_nonnegative, sym
 from ..scalar import V_TYPE, CValue, ScalarEmitter, extent, splat
 
 LANES = 16
-MOST_BORDERS = 4    # vectors of a line that are code of their own
+MOST_BLOCKS = 4     # of a line
 Range = tuple[int, int]
 
 
@@ -37,7 +37,7 @@ def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
         return False
     steps = []
     for x in loads(r.value):
-        if any(lanes in e.symbols() for e in x.valid) or x.dynamic:
+        if x.valid or x.dynamic or x.dtype not in V_TYPE:
             return False
         steps.append(buffers[x.buffer].address(x.index).coefficient(lanes))
     if not all(step is not None and step.is_const and step.value >= 0 for step in steps):
@@ -64,24 +64,24 @@ def needed(windows: Iterable[Reduction], lanes: Sym, buffers: dict[str, Buffer])
 
 def blocks(stores: Sequence[Store], windows: Sequence[Reduction], lanes: Sym) -> list[Block] | None:
     """The vectors of a line; None where too many of them reach into the padding. The last one starts early where the
-    line has 16 results: some are computed twice, of equal bits. That needs what it reads to be there still."""
+    line has 16 results: some are computed twice, to the same bits, as what they are made of is there still."""
     size = extent(lanes).value
-    firsts = list(range(0, size - LANES + 1, LANES)) or [0]
-    count = min(size, LANES)
-    rest = size - firsts[-1] - count
-    found: list[Block] = []
     asked = {e for r in windows for e in r.valid if lanes in e.symbols()}
-    for first in firsts:
+    count = min(size, LANES)
+    found: list[Block] = []
+    between = False    # whether the last one's lanes have all terms
+    for first in range(0, size - count + 1, LANES):
         inside = all(_everywhere(e, lanes, first, count) for e in asked)
-        if inside and found and found[-1].count < 0:
-            found[-1] = Block(found[-1].first, found[-1].count - 1, count)
+        if inside and between:
+            found[-1] = Block(found[-1].first, found[-1].count + 1, count)
         else:
-            found.append(Block(first, -1 if inside else 1, count))
-    found = [Block(b.first, abs(b.count), b.lanes) for b in found]
+            found.append(Block(first, 1, count))
+        between = inside
+    rest = size % LANES if size > LANES else 0
     if rest:
-        first, last = (size - LANES, LANES) if _reads_lines_alone(stores, lanes) else (size - rest, rest)
-        found.append(Block(first, 1, last))
-    return found if len(found) <= MOST_BORDERS else None
+        early = _reads_lines_alone(stores, lanes)
+        found.append(Block(size - LANES, 1, LANES) if early else Block(size - rest, 1, rest))
+    return found if len(found) <= MOST_BLOCKS else None
 
 
 def _reads_lines_alone(stores: Sequence[Store], lanes: Sym) -> bool:
