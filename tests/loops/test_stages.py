@@ -5,8 +5,11 @@ from dataclasses import replace
 
 from harness import TARGET, compare_ways, module_of, program_of
 from tap import done, equal, note, ok
+from tensor_compile.loops.loop_ir import Kernel
 from tensor_compile.loops.program_ir import Program, Step
+from tensor_compile.loops.scalar_ir import Buffer
 from tensor_compile.loops.stages import Staged, staged
+from tensor_compile.symbolic import wrap
 
 LOC = 'loc("m.c":1)'
 PRODUCT = "{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=lanes}"
@@ -61,6 +64,7 @@ def both(graph: Graph, *results: int) -> tuple[Program, Program]:
 two = Graph(3)
 two.put(f"add(%{two.chain(0, 2, 4)}, %{two.chain(1, 2, 4)})")
 alone, beside = both(two, two.values[-1])
+two_alone = alone
 equal((barriers(alone), barriers(beside)), (6, 3), "two chains of four products: barriers")
 equal(sorted(order(alone)), sorted(order(beside)), "the same kernels")
 ok(beside.arena.size <= 1.5 * alone.arena.size, "an arena that is little larger") or note(beside.arena.size)
@@ -102,6 +106,18 @@ equal(staged(steps, buffers, replace(TARGET, threads=1), arena).steps, steps, "n
 equal(staged(steps, buffers, replace(TARGET, l2=256), lambda found: 0).steps, steps,
       "not where what is handed on leaves the second cache")
 equal(staged(steps, buffers, TARGET, lambda found: None).steps, steps, "not where sizes are not known")
+
+
+def with_scratch(kernel: Kernel, count: int) -> Step:
+    return Step(replace(kernel, params=(*kernel.params, Buffer("%scratch", "f32", (wrap(count),), (0,), "scratch"))))
+
+
+# scratch of a stage's steps lies side by side
+large = [with_scratch(step.kernel, 1000) for step in two_alone.kernel_steps]
+equal(staged(large, two_alone.buffers, TARGET, lambda found: 64).steps, large,
+      "not where a thread would have scratch for two kernels")
+one_large = [with_scratch(step.kernel, 1000 if i == 0 else 10) for i, step in enumerate(two_alone.kernel_steps)]
+ok(staged(one_large, two_alone.buffers, TARGET, lambda found: 64).stages, "but where that is hardly more than for one")
 
 # anything at all
 for seed in range(30):

@@ -8,10 +8,12 @@ one kernel is also made up for by the next one of its stage.
 A stretch is a row of steps that no step outside of it may run beside: all behind it need all of it. Its steps are
 sorted by the stage in which they can run first. That pays where barriers take a part of the time and changes
 nothing else: where all that a stretch touches stays in the second cache, whatever the order, and the arena grows
-little. What a stage touches is kept for all of it (plan.py), as its steps run at the same time.
+little. What a stage touches is kept for all of it (plan.py), as its steps run at the same time; so each thread has
+scratch for all of a stage's steps.
 """
 from __future__ import annotations
 
+import math
 from itertools import pairwise
 from typing import Callable, Iterable, Iterator, Mapping, Sequence
 
@@ -20,12 +22,12 @@ from ..records import dataclass
 from ..target import Target
 from .accesses import conflicts, Touch, touch_of
 from .loop_ir import CheckKernel, ExternKernel
-from .program_ir import Element, Step
+from .program_ir import Element, leaves, Step
 from .scalar_ir import Buffer
 
 CONSTANT = ("packed", "scratch")    # kinds of buffers that no step hands on
-GROWS = 1.5  # the arena at most, by this factor,
-NEAR = 0.75  # and to this part of the second cache
+GROWS = 1.5  # the temps, and a thread's scratch, at most by this factor,
+NEAR = 0.75  # and the temps to this part of the second cache
 
 Stage = tuple[Step, ...]
 
@@ -47,6 +49,7 @@ def staged(steps: Sequence[Element], buffers: Mapping[str, Buffer], target: Targ
     if size is None:
         return best
     most = max(size, min(GROWS * size, NEAR * target.l2))
+    room = GROWS * max((_scratch((step,)) for step in leaves(best.steps)), default=0)
     for first, end in _stretches(best.steps):
         row = [s for s in best.steps[first:end] if isinstance(s, Step)]
         by_stage = _by_stage(row)
@@ -54,6 +57,8 @@ def staged(steps: Sequence[Element], buffers: Mapping[str, Buffer], target: Targ
             continue
         order = [s for stage in by_stage for s in stage]
         more = tuple(stage for stage in by_stage if len(stage) > 1)
+        if any(_scratch(stage) > room for stage in more):
+            continue
         trial = Staged([*best.steps[:first], *order, *best.steps[end:]], best.stages + more)
         needed = arena(trial)
         if needed is not None and needed <= most:
@@ -126,6 +131,12 @@ def _intervals(row: Sequence[Step]) -> int:
         if count == 0 or any(j >= since for j in needs):
             count, since = count + 1, i
     return count
+
+
+def _scratch(stage: Iterable[Step]) -> float:
+    """Bytes of a thread: of steps between two barriers it lies side by side."""
+    sizes = [(b.elements, DTYPES[b.dtype].bytes) for s in stage for b in s.kernel.params if b.kind == "scratch"]
+    return sum(count.value * each if count.is_const else math.inf for count, each in sizes)
 
 
 def _near(row: Iterable[Step], buffers: Mapping[str, Buffer], target: Target) -> bool:
