@@ -356,6 +356,8 @@ contains(error(indexed("MATRIX_DIAG", Tensor("x", F, []))), "MATRIX_DIAG: quanti
          "a matrix of one number")
 contains(error(indexed("MATRIX_SET_DIAG", X, X, result=[3, 4])), "[3, 4] as the diagonal of [3, 4]",
          "a diagonal of another rank")
+contains(error(indexed("MATRIX_SET_DIAG", X, Tensor("d", F, [4]), result=[3, 4])), "[4] as the diagonal of [3, 4]",
+         "a diagonal that is longer")
 contains(error(indexed("BITWISE_XOR", X, X, result=[3, 4])), "BITWISE_XOR: bits of f32 and f32", "bits of floats")
 contains(error(indexed("ADD_N", X, PLACES)), "parts of different shapes or types", "sums of what does not fit")
 contains(error(indexed("ADD_N", Tensor("x", I8, [3], **Q), Tensor("z", I8, [3], **Q), dtype=I8)),
@@ -366,6 +368,26 @@ contains(error(indexed("BUCKETIZE", Tensor("x", "i64", [3]), dtype="i32", bounda
          "BUCKETIZE: buckets of i64", "or of a dtype that f32 does not hold")
 contains(error(indexed("MIRROR_PAD", X, Tensor("sides", "i32", [2, 2], [4, 0, 0, 0]), result=[7, 4], mode=1)),
          "a mirror image of 4 elements of 3", "more than there are")
+contains(error(indexed("MIRROR_PAD", X, Tensor("sides", "i32", [2, 2], [1, 0, 0, 0]), result=[4, 4], mode=2)),
+         "the mode 2", "a mirror of another kind")
+for many in ([], [-1]):
+    contains(error(indexed("UNSORTED_SEGMENT_SUM", X, PLACES, Tensor("n", "i32", [len(many)], many), result=[1, 4])),
+             f"{many} segments", "segments of no number")
+contains(error(indexed("SCATTER_ND", Tensor("p", "i32", [2, 1]), Tensor("u", F, [2, 4]),
+                       Tensor("s", "i32", [2], [-3, 4]), result=[3, 4])), "SCATTER_ND y: the shape [-3, 4]",
+         "slices of a shape that is none")
+contains(error(indexed("ONE_HOT", PLACES, Tensor("count", "i32", [], [-2]), ON, OFF, result=[3, 1], axis=-1)),
+         "a depth of -2", "a depth below 0")
+contains(error(indexed("REVERSE_SEQUENCE", X, Tensor("n", "i32", [2]), result=[3, 4], time=1)),
+         "2 lengths of 3 sequences", "lengths of other sequences")
+START = Tensor("start", "i32", [1])
+contains(error(indexed("DYNAMIC_UPDATE_SLICE", Tensor("x", I8, [3], **Q), Tensor("u", I8, [1], scales=[0.25]), START,
+                       dtype=I8)), "DYNAMIC_UPDATE_SLICE: a result of another scale than its input",
+         "an update of a tensor whose result has no scale")
+contains(error(model([Tensor("x", I8, [3], **Q), Tensor("u", I8, [1], scales=[0.25], zeros=[0]), START,
+                      Tensor("y", I8, [3], **Q)], [Operator("DYNAMIC_UPDATE_SLICE", ["x", "u", "start"], ["y"])],
+                     ["x", "u", "start"], ["y"])), "DYNAMIC_UPDATE_SLICE: an update of another scale",
+         "or of another scale")
 
 
 def part(begin: Sequence[int], end: Sequence[int], step: Sequence[int], **masks: object) -> bytes:
@@ -374,6 +396,10 @@ def part(begin: Sequence[int], end: Sequence[int], step: Sequence[int], **masks:
 
 
 contains(error(part([0, 0], [1, 1], [1, 0])), "a step of 0", "a part of no steps")
+contains(error(part([0, 0], [1, 1], [1, 0], offset=True)), "a step of 0", "or of a number of elements without steps")
+contains(text(part([-2], [2], [1], offset=True)), "tc_slice(x, 0, 1, 3)",
+         "as many elements, from one that counts from the end")
+contains(text(part([2], [2], [1], offset=True, begin_mask=1)), "tc_slice(x, 0, 0, 2)", "or from the axis's begin")
 contains(error(part([0, 0], [1], [1, 1])), "bounds of 2, 1 and 2 axes", "bounds that do not fit")
 contains(error(part([5], [6], [1], shrink_axis_mask=1)), "element 5 of 3", "an element that is not there")
 contains(error(part([0, 0, 0], [1, 1, 1], [1, 1, 1])), "bounds of 3 axes of 2, 0 places for all others",
@@ -434,6 +460,8 @@ for name, content, message in (
         ("another depth", lstm(depth=4), "weights of the shapes [1, 8, 3] and [1, 8, 2] for [1, 4, 4]"),
         ("gates of several sizes", lstm(matrix("2", 3, 3)), "weight of the shapes [2, 3], [2, 3], [3, 3], [2, 3]"),
         ("a state of another size", lstm(batch=2), "a state of the shape [2, 2] for [1, 2]"),
+        ("a weight of one number", lstm(Tensor("2", F, [], [1.0])), "weights of rank 0"),
+        ("a state that nobody keeps", lstm(Tensor("18", F, [1, 2], [0.0, 0.0])), "a state that is no variable"),
         ("a bias of two axes", lstm(*[matrix(f"{i}", 2, 1) for i in range(12, 16)]), "a bias of rank 2")):
     contains(error(content), message, f"an LSTM that is refused: {name}")
 

@@ -68,6 +68,8 @@ def scatter_nd(n: Node) -> None:
     if n.scale(1) is not None or x.dtype not in (*FLOATS, *INTEGERS):
         n.refuse(f"slices of {'quantized integers' if n.scale(1) else x.dtype}")
     count = _depth(n, index, len(shape))
+    if any(s.is_const and s.value < 0 for s in shape):
+        raise Malformed(f"the shape {list(shape)}")
     if [*x.shape] != [*index.shape[:-1], *shape[count:]]:
         raise Malformed(f"slices of the shape {list(x.shape)}")
     zeros = n.let(f"tc_full(g, 0, TC_{x.dtype.upper()}, {n.dim_list(shape)})", x.dtype, shape, "zeros")
@@ -80,6 +82,8 @@ def one_hot(n: Node) -> None:
     index, depth, on, off = n.input(0), n.sizes(1, "the depth"), n.input(2), n.input(3)
     if index.dtype not in INDICES:
         n.refuse(f"indices of {index.dtype}")
+    if any(d.is_const and d.value < 0 for d in depth):
+        raise Malformed(f"a depth of {depth[0]}")
     if len(depth) != 1 or on.dtype != off.dtype or len(on.shape) + len(off.shape):
         raise Malformed("one depth and two numbers of one type")
     if not n.scale(2) == n.scale(3) == n.result_scale():
@@ -118,6 +122,8 @@ def reverse_sequence(n: Node) -> None:
     time, batch = n.axis(n.option("time"), x.rank), n.axis(n.option("batch"), x.rank)
     if time == batch or lengths.rank != 1:
         raise Malformed(f"lengths of rank {lengths.rank}, sequences along axis {time} of a batch along axis {batch}")
+    if [*lengths.shape] != [x.shape[batch]]:
+        raise Malformed(f"{lengths.shape[0]} lengths of {x.shape[batch]} sequences")
     n.give(f"tc_reverse_sequence({x}, {lengths}, {time}, {batch})", x.dtype, x.shape)
 
 
@@ -128,6 +134,8 @@ def update_slice(n: Node) -> None:
     if y.rank != x.rank or y.dtype != x.dtype or [*start.shape] != [x.rank]:
         raise Malformed(f"{list(y.shape)} into {list(x.shape)}")
     n.same_scale()
+    if n.scale(0) != n.scale(1):
+        n.refuse("an update of another scale")
     moved = [a for a in range(x.rank) if x.shape[a] != y.shape[a]]
     if not moved:
         n.give(f"{y}", x.dtype, x.shape)
@@ -167,7 +175,10 @@ def segments(n: Node) -> None:
             n.refuse("segments whose number is known at run time only")
         count = max(numbers, default=-1) + 1
     else:
-        count = n.integers(2, "the number of segments")[0]
+        found = n.integers(2, "the number of segments")
+        if len(found) != 1 or found[0] < 0:
+            raise Malformed(f"{list(found)} segments")
+        count = found[0]
     total, rest = product(index.shape), x.shape[index.rank:]
     flat = f"tc_reshape({x}, {n.dim_list((total, *rest))})" if index.rank != 1 else f"{x}"
     place = f"tc_reshape({index}, {n.dim_list((total,))})" if index.rank != 1 else f"{index}"

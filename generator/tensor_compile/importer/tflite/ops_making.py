@@ -82,7 +82,9 @@ def matrix_diag(n: Node) -> None:
 @op("MATRIX_SET_DIAG", versions=1)
 def matrix_set_diag(n: Node) -> None:
     x, y = n.input(0), n.input(1)
-    if x.rank < 2 or y.rank != x.rank - 1 or x.dtype != y.dtype:
+    sizes = [s.value for s in (*y.shape[-1:], *x.shape[-2:]) if s.is_const]
+    if x.rank < 2 or y.rank != x.rank - 1 or x.dtype != y.dtype or [*y.shape[:-1]] != [*x.shape[:-2]] \
+            or len(sizes) == 3 and sizes[0] != min(sizes[1:]):
         raise Malformed(f"{list(y.shape)} as the diagonal of {list(x.shape)}")
     if n.scale(0) != n.scale(1):
         n.refuse("operands of different scales")

@@ -13,7 +13,10 @@ from .registry import Node, op
 
 def _weight(n: Node, i: int) -> Value:
     """A matrix or vector of floats, also where it is stored as integers."""
-    return real_weight(n, i, n.input(i), 0)
+    w = n.input(i)
+    if not w.rank:
+        raise Malformed("weights of rank 0")
+    return real_weight(n, i, w, 0)
 
 
 def _joined(n: Node, places: tuple[int, ...], hidden: Expr, what: str) -> Value:
@@ -38,7 +41,9 @@ def _sequence(n: Node) -> tuple[Value, bool, Expr]:
 def _state(n: Node, i: int, shape: tuple[Expr, ...], first: bool) -> str:
     """What the layer held, [batch, hidden], with an axis of one direction."""
     held = n.input(i)
-    if [*held.shape] != [*shape] or not n.tensor(i).is_variable:
+    if not n.tensor(i).is_variable:
+        raise Malformed("a state that is no variable")
+    if [*held.shape] != [*shape]:
         raise Malformed(f"a state of the shape {list(held.shape)} for {list(shape)}")
     return f"tc_unsqueeze({held}, {int(first)})"
 

@@ -88,6 +88,8 @@ def pad(n: Node) -> None:
         low[at], high[at] = sides[2 * axis], sides[2 * axis + 1]
     shape = tuple(s + low[a] + high[a] for a, s in enumerate(x.shape))
     if n.name == "MIRROR_PAD":
+        if n.option("mode") not in (0, 1):
+            raise Malformed(f"the mode {n.option('mode')}")
         if n.option("mode"):
             give(n, _mirrored(n, x, low, high), x.dtype, shape, first)
             return
@@ -243,8 +245,7 @@ def strided_slice(n: Node) -> None:
     x = n.input(0)
     begin, end, stride = (n.integers(i, "a bound") for i in (1, 2, 3))
     masks = {name: n.option(f"{name}_mask") for name in ("begin", "end", "shrink_axis", "ellipsis", "new_axis")}
-    if n.option("offset"):   # the ends count from where the bounds begin
-        end = tuple(b + e for b, e in zip(begin, end))
+    offset = n.option("offset")
 
     def has(name: str, i: int) -> bool:
         return bool(masks[name] >> i & 1)
@@ -270,9 +271,10 @@ def strided_slice(n: Node) -> None:
             axis += 1
         else:
             size = n.constant_sizes(x.shape[axis:axis + 1])[0]
-            text = _bounded(n, text, axis, size, (None if has("begin", i) else begin[i],
-                                                  None if has("end", i) else end[i], stride[i]),
-                            has("shrink_axis", i), shape)
+            first, last = None if has("begin", i) else begin[i], None if has("end", i) else end[i]
+            if offset and last is not None and stride[i]:   # it counts from the first element
+                last += _Bounds(size, first, None, stride[i]).first
+            text = _bounded(n, text, axis, size, (first, last, stride[i]), has("shrink_axis", i), shape)
             axis += 1
     shape += x.shape[axis:]
     if any(has("new_axis", i) or has("shrink_axis", i) for i in places if not has("ellipsis", i)):
