@@ -83,7 +83,7 @@ class Drawn(Costs):
     def draw(self, *of: object) -> float:
         return random.Random(f"{self.seed} {of}").random()
 
-    def copy(self, v) -> float:
+    def copy(self, v, order, other) -> float:
         return self.draw("copy", v.shape) / 4
 
     def make(self, node, order) -> float:

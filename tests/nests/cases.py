@@ -441,6 +441,7 @@ def memory() -> list[Case]:
     x, y = buffer("x", "f32", (16, 48), "input"), buffer("y", "f32", (32, 24), "output")
     phase = Phase((v,), (), (Store("y", (sym(k), sym(v) + 5), load("x", sym(v), sym(k) + 7)),))
     out.append(small("transpose a part", (k,), [phase], (x, y), extreme=True))
+    out += turned()
     # a merged loop whose address divides: by 12 (lane by lane) and by 32 (lanes stay together)
     for inner in (12, 32):
         v = loop("v", 4 * inner)
@@ -561,6 +562,49 @@ def in_order() -> list[Case]:
                 store = Store("y", (sym(r), sym(k)), load("w", sym(k), dtype="i64"))
                 out.append(small(f"sort {dtype} {count} of {size}{' down' * down}", (r,), [
                     Phase((v,), (sort,), (), False), Phase((k,), (), (store,))], (x, w, y), extreme=dtype == "f32"))
+    return out
+
+
+def turned() -> list[Case]:
+    """Copies in another order, of every size of element: blocks, what is left of them, several tiles, others around,
+    parts of tensors, few rows or columns where sizes are dims."""
+    out = []
+    for dtype in ("f32", "f16", "i8", "i64", "bool", "i32"):
+        for rows, columns in ((16, 16), (64, 64), (17, 40), (130, 67), (600, 16), (33, 300)):
+            if dtype in ("bool", "i32") and rows != 130:
+                continue
+            r, v = loop("r", columns), loop("v", rows)
+            x, y = buffer("x", dtype, (rows, columns), "input"), buffer("y", dtype, (columns, rows), "output")
+            phase = Phase((v,), (), (Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r), dtype=dtype)),))
+            out.append(small(f"turn {dtype} {rows} x {columns}", (r,), [phase], (x, y), extreme=True))
+        for rows, columns in ((1, 20), (20, 3), (70, 70)):
+            (m, dims, sizes), (n, more, known) = sized("m", rows, True), sized("n", columns, True)
+            b, r, v = loop("b", 2), loop("r", n), loop("v", m)
+            x, y = buffer("x", dtype, (2, m, n), "input"), buffer("y", dtype, (2, n, m), "output")
+            value = load("x", sym(b), sym(v), sym(r), dtype=dtype)
+            phase = Phase((v,), (), (Store("y", (sym(b), sym(r), sym(v)), value),))
+            out.append(small(f"turn {dtype} {rows} x {columns} dynamic", (b, r), [phase], (x, y), dims + more,
+                             sizes | known, extreme=True))
+    # pointwise, of what lies in another order and what does not
+    for rows, columns, symbolic in ((16, 16, False), (37, 150, False), (20, 300, True), (5, 2, True), (300, 18, False)):
+        (m, dims, sizes), (n, more, known) = sized("m", rows, symbolic), sized("n", columns, symbolic)
+        r, v = loop("r", m), loop("v", n)
+        x, y = buffer("x", "f32", (n, m), "input"), buffer("y", "f32", (m, n), "output")
+        z, w = buffer("z", "f32", (m, n), "input"), buffer("w", "i8", (n, m + 2), "input")
+        first, straight = load("x", sym(v), sym(r)), load("z", sym(r), sym(v))
+        second = op("cast", load("w", sym(v), sym(r) + 1, dtype="i8"), dtype="f32")
+        for name, value, params in (
+                ("neg", op("neg", first), (x, y)), ("add", op("add", first, straight), (x, z, y)),
+                ("mul", op("mul", op("add", first, second), straight), (x, w, z, y))):
+            phase = Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))
+            out.append(small(f"turned load {name} {rows} x {columns}{' dynamic' * symbolic}", (r,), [phase], params,
+                             dims + more, sizes | known, extreme=True))
+    # five dims in another order, a part of a tensor on both sides; the loops as they come, the last one not that stored
+    a, b, c, d, f = (loop(name, size) for name, size in zip("abcdf", (2, 3, 18, 2, 21)))
+    x, y = buffer("x", "f32", (3, 2, 2, 19, 23), "input"), buffer("y", "f32", (2, 24, 3, 2, 20), "output")
+    value = load("x", sym(b), sym(a), sym(d), sym(c) + 1, sym(f) + 2)
+    phase = Phase((f,), (), (Store("y", (sym(a), sym(f) + 3, sym(b), sym(d), sym(c) + 1), value),))
+    out.append(small("turn a part of five dims", (a, b, d, c), [phase], (x, y), extreme=True))
     return out
 
 

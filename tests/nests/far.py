@@ -33,11 +33,22 @@ def columns(m: int, n: int, k: int) -> Case:
     return small(f"columns {m} x {k} x {n}", (r,), phases, (x, w, y))
 
 
+def turned(m: int, n: int) -> Case:
+    """A matrix where its columns are rows."""
+    r, v = loop("r", n), loop("v", m)
+    x, y = buffer("x", "f32", (m, n), "input"), buffer("y", "f32", (n, m), "output")
+    phase = Phase((v,), (), (Store("y", (sym(r), sym(v)), load("x", sym(v), sym(r))),))
+    return small(f"turn {m} x {n}", (r,), [phase], (x, y))
+
+
 whole, ragged, sums = quotients(37, 48), quotients(37, 40), columns(18, 32, 3)
+lines, no_lines = turned(48, 37), turned(40, 37)
 for isa in ("avx2", "avx512"):
     text = emit_kernel(whole.kernel, isa).text
     ok("tcv_stream_f32" in text and "tcv_stream_end" in text, f"{isa}: rows of whole lines pass the caches by")
     ok("__builtin_prefetch" in text and "tcv_div_by_f32" in text, f"{isa}: the next rows are fetched")
+    ok("tcv_stream_end" in emit_kernel(lines.kernel, isa).text, f"{isa}: so do whole lines of a matrix that is turned")
+    ok("tcv_stream" not in emit_kernel(no_lines.kernel, isa).text, f"{isa}: other lines of one do not")
     ok("tcv_stream" not in emit_kernel(ragged.kernel, isa).text, f"{isa}: rows of other lengths do not")
-run_all([whole, ragged, sums])
+run_all([whole, ragged, sums, lines, no_lines])
 done()

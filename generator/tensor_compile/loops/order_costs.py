@@ -24,6 +24,8 @@ Order = tuple[int, ...]
 Price = Callable[[Node, Order], float]
 
 TURNED = 1.0     # cycles an element of a kernel that reads, or stores, across the order in which it walks
+BLOCKED = 0.25   # of a copy that moves blocks from one order to another (emit/nests/turned_copies.py)
+SIDE = 16        # elements in the fastest dims of both orders, from which on it does
 TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
 LINE = 0.05      # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
 GATHERED = 0.8   # and where lanes lie more than two elements apart
@@ -117,14 +119,16 @@ class Costs:
     price: Price
     found: dict[tuple[Node, Order], float] = field(default_factory=dict)
 
-    def copy(self, v: Value) -> float:
-        """Of a value into another order: a read, a write and what the write fetches first."""
+    def copy(self, v: Value, order: Order, other: Order) -> float:
+        """Of a value in `order` into `other`: a read, a write and what the write fetches first."""
         count = elements(v)
         size = count * DTYPES[v.dtype].bytes
         pace: float = NEAR if size <= self.target.l2 // 4 else FAR
         if self.target.clock and self.target.bandwidth and 2 * size > self.target.l3:
             pace = min(pace, self.target.bandwidth / self.target.clock)
-        return DEAR * (STARTED + TURNED * count + 3 * size / pace)
+        ends = [typical(v.shape[lies[-1]]) for lies in (dense(order, v.shape), dense(other, v.shape)) if lies]
+        blocks = BLOCKED if ends and min(ends) >= SIDE else TURNED
+        return DEAR * (STARTED + blocks * count + 3 * size / pace)
 
     def make(self, node: Node, order: Order) -> float:
         """Of a node that stores what it computes in this order."""

@@ -371,7 +371,7 @@ class _Groups:
     def made(self, v: Value) -> Callable[[tuple[Choice, ...]], float]:
         def cost(of: tuple[Choice, ...]) -> float:
             order, copied = of[0]
-            return self.costs.make(v.node, order) + (self.costs.copy(v) if copied is not None else 0.0)
+            return self.costs.make(v.node, order) + (self.costs.copy(v, order, copied) if copied is not None else 0.0)
         return cost
 
     def reading(self, node: Node, position: int, source: int) -> Term:

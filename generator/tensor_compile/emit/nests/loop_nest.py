@@ -31,7 +31,7 @@ from .reduction import BLOCK, POSITIONS, siblings
 from .rows_together import rows_together
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, along_lines, transpose, turns, window
+from . import ahead, along_lines, transpose, turned_copies, turned_loads, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -115,12 +115,22 @@ class LoopNestEmitter:
     def source(self, symbol: str, frame: Frame) -> str:
         """The kernel's C."""
         kernel, e = self.kernel, self.e
-        turned = transpose.transposition(kernel) if self.vectors and type(e) is ScalarEmitter else None
+        plain = self.vectors and type(e) is ScalarEmitter
+        turned = transpose.transposition(kernel) if plain else None
+        moved = turned_copies.turn(kernel) if plain and turned is None else None
+        across = turned_loads.turned_loads(kernel) if plain and turned is None and moved is None else None
+        if across is not None and not self.is_wide(kernel.phases[0]):
+            across = None
         if any(x.dynamic for x in kernel.stores):
             self.scatter()
         elif turned is not None:
             e.lines += self.split(product(extent(s) for s in kernel.rows[:-1]), None, turned.count)
             transpose.emit(e, kernel, turned)
+        elif moved is not None:
+            self.turned_copy(moved)
+        elif across is not None:
+            e.lines += self.split(across.items, None, max(1, across.side * across.length // _each(kernel)))
+            turned_loads.emit(e, kernel, across, lambda phase, low, high: self.phase([phase], (low, high)))
         elif self.cut is not None:
             self.windows(self.cut)
         elif type(e) is ScalarEmitter and turns.in_turn(kernel, self.isa) and self.is_wide(kernel.phases[0]):
@@ -135,7 +145,8 @@ class LoopNestEmitter:
                 f"#include \"{'tc_vector.h' if self.vectors else frame.header}\"",
                 *([] if self.vectors else [f'#include "{name}"' for name in self.HEADERS]),
                 *(['#include "tc_sort.h"'] if sorts else []),
-                *(['#include "tc_transpose.h"'] if turned is not None else []), "",
+                *(['#include "tc_transpose.h"'] if turned is not None else []),
+                *(['#include "tc_turn.h"'] if moved is not None or across is not None else []), "",
                 frame.begin(symbol), "{",
                 *indent(self.prologue()), *indent(e.lines), "}", ""]
         return "\n".join(head)
@@ -204,6 +215,21 @@ class LoopNestEmitter:
                     and all(phase.vars and _in_lines(b.address(x.index), phase.vars[-1]) for phase, x in stores):
                 found.add(b.name)
         return found
+
+    def turned_copy(self, t: turned_copies.Turn) -> None:
+        """Tiles of matrices that are turned, split over the team; turned_copies.py says why."""
+        kernel, e = self.kernel, self.e
+        tiled, far = turned_copies.tiles(t), "0"
+        items = product(extent(s) for s in t.others) * tiled.rows * tiled.columns
+        e.lines += self.split(items, None, max(1, tiled.elements // _each(kernel)))
+        b = e.buffers[t.target]
+        if b.kind == "output" and _large(b) and t.whole:
+            each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
+            far = "far"
+            e.lines.append(f"const int far = threads * {NEAR} < {each} && ((uintptr_t){e.pointers[b.name]} & 63) == 0;")
+        turned_copies.emit(e, t, tiled, far)
+        if far == "far":
+            e.lines += ["if (far)", "    tcv_stream_end();"]
 
     def windows(self, parts: window.Cut) -> None:
         """Parts of the last row's positions, split over the team; window.py says why."""
@@ -579,6 +605,12 @@ def _in_lines(place: Expr, inner: Sym) -> bool:
 def _large(b: Buffer) -> bool:
     size = bytes_of(b)
     return b.kind in ("input", "output", "temp") and size.is_const and size.value >= FAR
+
+
+def _each(kernel: LoopNestKernel) -> int:
+    """Elements of a row, where that is a number."""
+    inner = domain_size(kernel.phases[0].vars)
+    return inner.value if inner.is_const else PIECE
 
 
 def _values(phase: Phase) -> list[Scalar]:
