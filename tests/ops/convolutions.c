@@ -54,6 +54,21 @@ CONVOLUTION(conv2d_same_strided, conv2d, 3, 16, 1, SIZES(h, 7), SIZES(3, 2), .st
 CONVOLUTION(conv1d_same_lower, conv1d, 4, 6, 2, h, SIZES(4), .stride = 3, .same = TC_SAME_LOWER)
 CONVOLUTION(conv2d_uneven, conv2d, 3, 5, 1, SIZES(7, h), SIZES(3, 3), .stride = {2, 2}, .low = {0, 1}, .high = {1, 2})
 
+/* The second one reads channels that lie side by side. What lies between has 32 bits at least. */
+TC_FUNCTION(op_conv2d_groups_of_four)
+{
+    BATCH;
+    tc_dim h = tc_dynamic(g, "h", 4, 40);
+    tc_dtype wide = FLOAT == TC_F64 ? TC_F64 : TC_F32;
+    tc_tensor x = tc_cast(tc_input(g, "x", FLOAT, batch, 36, h, 9), wide);
+    tc_tensor w = tc_cast(weight_of(g, 36, 4, 2, WINDOW(3, 3)), wide);
+    tc_tensor b = tc_cast(tc_input(g, "bias", FLOAT, 36), wide);
+    tc_tensor once = tc_conv2d(x, w, b, .groups = 9, .padding = {1, 1});
+    tc_output(g, "y", tc_cast(tc_conv2d(once, w, b, .groups = 9, .padding = {1, 1}), FLOAT));
+}
+CONVOLUTION(conv2d_groups_of_two, conv2d, 10, 20, 10, SIZES(h, 10), SIZES(3, 3), .stride = {2, 2}, .padding = {1, 1})
+CONVOLUTION(conv2d_groups_of_twelve, conv2d, 16, 24, 2, SIZES(h, 6), SIZES(3, 2), .padding = {1, 0})
+
 TRANSPOSED(transpose1d, conv_transpose1d, 6, 20, 1, h, SIZES(4), .stride = 2, .padding = 1)
 TRANSPOSED(transpose1d_wide, conv_transpose1d, 4, 6, 2, h, SIZES(2), .stride = 3, .output_padding = 2)
 TRANSPOSED(transpose1d_cut, conv_transpose1d, 3, 2, 1, h, SIZES(3), .low = 3, .high = 1)

@@ -96,6 +96,14 @@ class _Rewriter:
         self.zeros: dict[str, Value] = {}
         self.packs: dict[tuple[Any, ...], Value] = {}  # a weight used by two contractions is packed once
 
+    @property
+    def fewest(self) -> int:
+        """Output channels of a group of floats from which on it has panels. Half of one that is empty costs less than
+        to bring elements of two groups together (emit/nests/lane_groups.py)."""
+        if self.narrow:
+            return NARROWEST_GROUP
+        return self.panel // 2 + 1 if self.vectors else self.panel
+
     def run(self) -> Function:
         for node in self.function.nodes:
             operands = tuple(Value(self.moved[v.node], v.index) for v in node.operands)
@@ -302,7 +310,7 @@ class _Rewriter:
             x, w, product, kind, turned = short
         spatial = len(w.shape) - 2
         outs = w.shape[0].value // groups
-        if groups > 1 and outs < (NARROWEST_GROUP if self.narrow else self.panel):
+        if groups > 1 and outs < (self.fewest if short is None else self.panel):
             return self.packed_convolution(node, x, self.transpose(node, w, [*range(2, 2 + spatial), 1, 0]), 0, F32)
         grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
         packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], kind, turned)

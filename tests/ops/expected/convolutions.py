@@ -6,6 +6,12 @@ import torch.nn.functional as F
 from make_expected import Random
 
 H = 7
+
+
+def twice(x, weight, bias, **options):
+    return F.conv2d(F.conv2d(x, weight, bias, **options), weight, bias, **options)
+
+
 # label -> function, channels, outputs, groups, spatial sizes, window, options
 CONVOLUTIONS = {
     "conv1d": (F.conv1d, 6, 20, 1, (H,), (3,), dict(padding=1)),
@@ -17,6 +23,11 @@ CONVOLUTIONS = {
     "conv2d_same_strided": (F.conv2d, 3, 16, 1, (H, 7), (3, 2), dict(stride=2, before=(0, 1, 1, 1))),
     "conv1d_same_lower": (F.conv1d, 4, 6, 2, (H,), (4,), dict(stride=3, before=(2, 1))),
     "conv2d_uneven": (F.conv2d, 3, 5, 1, (7, H), (3, 3), dict(stride=2, before=(1, 2, 0, 1))),
+}
+GROUPED = {   # some groups to 16 lanes, and one
+    "conv2d_groups_of_four": (twice, 36, 36, 9, (H, 9), (3, 3), dict(padding=1)),
+    "conv2d_groups_of_two": (F.conv2d, 10, 20, 10, (H, 10), (3, 3), dict(stride=2, padding=1)),
+    "conv2d_groups_of_twelve": (F.conv2d, 16, 24, 2, (H, 6), (3, 2), dict(padding=(1, 0))),
 }
 TRANSPOSED = {
     "transpose1d": (F.conv_transpose1d, 6, 20, 1, (H,), (4,), dict(stride=2, padding=1)),
@@ -39,7 +50,7 @@ def run(i: dict, f, groups: int, options: dict) -> dict:
 
 def functions(rng: Random) -> dict:
     cases = {}
-    for table, swap in (CONVOLUTIONS, False), (TRANSPOSED, True):
+    for table, swap in (CONVOLUTIONS, False), (TRANSPOSED, True), (GROUPED, False):
         for label, (f, c, o, groups, spatial, window, options) in table.items():
             weight = (c, o // groups) if swap else (o, c // groups)
             inputs = {"x": rng.normal(2, c, *spatial), "weight": rng.normal(*weight, *window), "bias": rng.normal(o)}

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
-from ...instruction_sets import instruction_set
+from ...instruction_sets import instruction_set, WIDE
 from ...loops.accesses import written
 from ...loops.loop_ir import Kernel, LoopNestKernel, Phase, RowSort, Store
 from ...loops.masks import spreads_nan
@@ -31,7 +31,7 @@ from .reduction import BLOCK, POSITIONS, siblings
 from .rows_together import rows_together
 from .row_sums import copied, exps_of_rows, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, along_lines, transpose, turned_copies, turned_loads, turns, window
+from . import ahead, along_lines, lane_groups, transpose, turned_copies, turned_loads, turns, window
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -99,9 +99,18 @@ class LoopNestEmitter:
         self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
         self.maxima: list[RowSum] = []    # of the rows that come next, of each the same ones
         self.found_ahead: list[RowSum] = []    # what the loops of this phase find beside
-        self.cut = window.cut(kernel, self.isa) if self.vectors and type(self.e) is ScalarEmitter else None
-        if self.cut is not None and not self.is_wide(kernel.phases[0]):
-            self.cut = None
+        self.cut: window.Cut | None = None
+        self.lane_groups: lane_groups.LaneGroups | None = None
+        if self.vectors and type(self.e) is ScalarEmitter:
+            self.find_cut()
+
+    def find_cut(self) -> None:
+        """How positions of the last row are computed side by side, where they are."""
+        found, (first, *_) = lane_groups.find(self.kernel, self.isa), self.kernel.phases
+        if found is not None and self.is_wide(found.kernel.phases[0]):
+            self.lane_groups, self.kernel, self.cut = found, found.kernel, found.cut
+        elif (cut := window.cut(self.kernel, self.isa)) is not None and self.is_wide(first):
+            self.cut = cut
 
     def joins(self) -> bool:
         """Whether neighbouring rows may run side by side: all phases are 16 wide and rows share no memory."""
@@ -146,7 +155,8 @@ class LoopNestEmitter:
                 *([] if self.vectors else [f'#include "{name}"' for name in self.HEADERS]),
                 *(['#include "tc_sort.h"'] if sorts else []),
                 *(['#include "tc_transpose.h"'] if turned is not None else []),
-                *(['#include "tc_turn.h"'] if moved is not None or across is not None else []), "",
+                *(['#include "tc_turn.h"'] if moved is not None or across is not None else []),
+                *(['#include "tc_groups.h"'] if self.lane_groups is not None else []), "",
                 frame.begin(symbol), "{",
                 *indent(self.prologue()), *indent(e.lines), "}", ""]
         return "\n".join(head)
@@ -237,7 +247,9 @@ class LoopNestEmitter:
         alone, (phase,) = kernel.rows[:-1], kernel.phases
         items = product(extent(s) for s in alone) * count
         channels = extent(phase.vars[0])
-        each = channels_of(items, channels) if kernel.grain == 1 and parts.blocks is None else None
+        groups = self.lane_groups
+        whole = groups is None or groups.side * groups.outs == WIDE   # pieces begin where lanes do
+        each = channels_of(items, channels) if kernel.grain == 1 and whole and parts.blocks is None else None
         pieces = -(-channels.value // each) if each else 1
         e.lines += self.split(items * pieces, None, width)
         loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
@@ -253,7 +265,9 @@ class LoopNestEmitter:
 
         def some(first: Expr, size: int) -> None:
             copies = [copied(phase, parts.row, first + i, "") for i in range(size)]
-            if parts.blocks is None:
+            if groups is not None:
+                lane_groups.emit(e, groups, copies, piece)
+            elif parts.blocks is None:
                 self.phase(copies, piece)
             else:
                 self.along([x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
