@@ -17,6 +17,7 @@ typedef struct {
 
 /* One kernel at one size: all candidates compute what the reference does, bit for bit.
  * incumbent: the candidate that a newcomer must beat, by its number; worth: of its time, what the newcomer's must be below.
+ * between: bytes of constants that the model reads from one call of the kernel to the next; 0: as many as stay near.
  */
 typedef struct {
     const char *name;
@@ -28,6 +29,7 @@ typedef struct {
     int candidate_count;
     int incumbent;
     double worth, flops;
+    size_t between;
 } tc_case;
 
 extern const tc_case tc_cases[];

@@ -29,7 +29,8 @@ typedef enum {
  * aligned: starts at a multiple of 64 (packed, temp, scratch), else at its element's size.
  * scratch: what a call leaves in it is of no account.
  * bound: integers are in 0..bound-1 (indices); 0: any.
- * words: of a column, of panels of bytes behind which their order stands (loops/sorted_words.py); 0: nothing does. */
+ * words: of a column, of panels of bytes behind which their order stands (loops/sorted_words.py); 0: nothing does.
+ * constant: of the model, such as weights: no call writes it, and others lie elsewhere. */
 typedef struct {
     const char *name;
     tc_data_type type;
@@ -37,6 +38,7 @@ typedef struct {
     uint8_t finite, aligned, written, scratch;
     int64_t bound;
     ptrdiff_t words;
+    uint8_t constant;
 } tc_param;
 
 /* TC_FILL_PLAIN: values of about 1 of both signs, small integers. TC_FILL_WIDE: exponents of all sizes, denormals and

@@ -86,12 +86,18 @@ def main(folder: Path) -> None:
     equal(next(line[1] for line in said["noisy"] if line[0] == "winner"), "unlucky",
           "where times vary, nobody goes early")
     every = 29    # points of a long call: 1e8 operations, of which 4e6 are computed
-    counts = [N * 3 * 7, sum((N - fill + every - 1) // every for fill in range(3))]
-    equal(int(next(line[1] for line in said["large"] if line[0] == "points")), sum(counts),
+    counts = [N * 3 * 9, sum((N - fill + every - 1) // every for fill in range(3))]
+    equal(int(next(line[1] for line in said["warm"] if line[0] == "points")), sum(counts),
           "of a long call the reference computes some points")
-    large, small = next(map(int, line[1:]) for line in said["large"] if line[0] == "moves")
+    large, small = next(map(int, line[1:]) for line in said["warm"] if line[0] == "moves")
     ok(small >= large + 25, "operands lie elsewhere in every round and turn, but for large ones") or \
         note(f"{large} {small}")
+    calls, same, places, other = next(map(int, line[1:]) for line in said["warm"] if line[0] == "cold")
+    equal((calls > 5, same, places, other), (True, 0, 4, 0),
+          "each call has other constants, as many as the model reads between two calls, of the same values")
+    calls, same, places, other = next(map(int, line[1:]) for line in said["warm"] if line[0] == "warm")
+    ok(same and places > 1 and not other, "what stays near is the same in all calls of a round") or \
+        note(f"{calls} {same} {places} {other}")
     equal(run("time", "1")["gaining"][-1][1], "fast", "one round is enough to choose who fights a duel")
 
 

@@ -67,6 +67,7 @@ def main(folder: Path) -> None:
        "--all lets what is better fight what the lock has") or note(repr(planted))
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
+    distant(tools, kernels)
     summaries()
     paced(tools, kernels)
     settled(tools, kernels)
@@ -78,6 +79,22 @@ def main(folder: Path) -> None:
     stopped(folder / "stopped.tuning.lock", tools, kernels)
     pruned(path, tools, kernels)
     wrong_candidate(folder, tools, kernels[0])
+
+
+def distant(tools: harness.Toolset, kernels: list) -> None:
+    """Where calls find the constants of a kernel: by all that the model reads, and the caches."""
+    tools = replace(tools, target=replace(tools.target, l2=1 << 20, l3=1 << 24))
+
+    def far(read: dict[str, int], used: harness.Toolset = tools, of: tuple[str, ...] = ("f", "f", "g")) -> list[int]:
+        return [case.between for case in tune.cases(kernels, used, {}, True, of, read)]
+    equal(far({"f": 1 << 20, "g": 1}), [0, 0, 0], "what fits the second cache stays near")
+    equal(far({"f": 3 << 20, "g": 1 << 19}), [3 << 20, 3 << 20, 0], "more comes from the last cache, by functions")
+    equal(far({"f": 1 << 30, "g": 0}), [1 << 25, 1 << 25, 0], "and much more from memory")
+    huge = replace(tools, target=replace(tools.target, l3=1 << 30))
+    equal(far({"f": 1 << 40}, huge), [1 << 28, 1 << 28, 0], "as far as there is room")
+    equal(far({"f": 1 << 30}, replace(tools, count="instructions")), [0, 0, 0], "where time is counted")
+    twice = tune.cases(kernels[:1] * 2, tools, {}, True, ("g", "f"), {"f": 1 << 30, "g": 1})
+    equal([case.between for case in twice], [1 << 25], "a kernel of two functions is as far as it is for one of them")
 
 
 def summaries() -> None:

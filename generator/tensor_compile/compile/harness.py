@@ -32,7 +32,8 @@ DETECTION = ROOT / "runtime" / "core" / "cpu.c"
 class Case:
     """One kernel at one size. sizes: a value for each of kernel.dims. candidates: those that the cost model prefers
     first. incumbent: the one to be beaten; worth: of its time, what another one's must be below; functions: those of
-    the model that have the kernel."""
+    the model that have the kernel; between: bytes of constants that the model reads from one call of it to the next, 0:
+    as many as stay near."""
 
     name: str
     kernel: ContractionKernel
@@ -41,6 +42,7 @@ class Case:
     incumbent: Schedule
     worth: float = 0.98
     functions: frozenset[str] = frozenset()
+    between: int = 0
 
     @property
     def operations(self) -> int:
@@ -144,7 +146,7 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
             words = access.terms.evaluate(case.sizes) if kernel.product.ordered and p.name in second else 0
             lines.append(f'    {{"{p.name}", TC_DATA_{DTYPES[p.dtype].upper}, {p.elements.evaluate(case.sizes)}, '
                          f'{int(finite)}, {int(aligned)}, {int(p.name in stored)}, {int(p.kind == "scratch")}, 0, '
-                         f'{words}}},')
+                         f'{words}, {int(p.kind == "packed")}}},')
         sizes = ", ".join(str(case.sizes[s]) for s in kernel.dims) or "0"
         lines += ["};", f"static const tc_index dims{position}[] = {{{sizes}}};",
                   f"static const tc_candidate candidates{position}[] = {{"]
@@ -152,7 +154,7 @@ def _table(cases: Sequence[Case], number: Mapping[ContractionKernel, int], roomy
         lines.append("};")
         entries.append(f'    {{"{case.name}", params{position}, {len(roomy[i].params)}, dims{position}, reference_{i}, '
                        f'candidates{position}, {len(case.candidates)}, {case.candidates.index(case.incumbent)}, '
-                       f'{case.worth}, {float(case.operations)}}},')
+                       f'{case.worth}, {float(case.operations)}, {case.between}}},')
     lines += ["", "const tc_case tc_cases[] = {", *entries, "};", f"const int tc_case_count = {len(cases)};",
               f"const int tc_rounds = {rounds};", ""]
     return "\n".join(lines)

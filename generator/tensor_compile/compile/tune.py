@@ -23,7 +23,8 @@ from ..emit.contraction.schedules import made_for
 from ..errors import Interrupted, UserError
 from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel
-from ..loops.program_ir import ModelPlan
+from ..loops.plan import bytes_of
+from ..loops.program_ir import ModelPlan, Variant
 from ..loops.scalars import last
 from ..records import dataclass
 from ..symbolic import Sym, sym
@@ -45,6 +46,8 @@ WORTH = 0.98     # of the time of the cost model's choice, below which another c
 WORTH_MEASURED = 0.96   # the same of what an earlier run chose: what is as good as that stays behind it
 CONFIRM = 0.06   # of the budget, kept for confirming what changed
 SETTLED = 6      # rounds of a kernel before its two choices fight again
+BEYOND = 2       # times the last cache: bytes behind which none of those before is in it
+MOST_BETWEEN = 1 << 28   # bytes of copies of constants
 
 
 class Named(Protocol):
@@ -117,6 +120,21 @@ def of_functions(plan: ModelPlan) -> list[tuple[str, ContractionKernel]]:
             for part in step.kernel.contractions]
 
 
+def constants(plan: ModelPlan) -> dict[str, int]:
+    """Bytes of constants that a call of each function reads: of the variant that reads most."""
+    def read(variant: Variant) -> int:
+        buffers = {p for step in variant.program.kernel_steps for p in step.kernel.params if p.kind == "packed"}
+        return sum(bytes_of(p).value for p in buffers)
+    return {function.name: max(map(read, function.variants), default=0) for function in plan.functions}
+
+
+def between(read: int, target: Target) -> int:
+    """Bytes of constants that lie between two uses of a kernel's, where a call of the model reads so many: those that
+    push out of the caches what the whole model pushes out. 0: what the model reads stays in the second cache."""
+    last = max(target.l2, target.l3)
+    return 0 if read <= target.l2 or not last else min(read, BEYOND * last, MOST_BETWEEN)
+
+
 def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel, most: float = inf) -> dict[Sym, int]:
     """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
     iteration and in a block of tiles that is neither the first nor, where there are more, the last. While a call has
@@ -138,17 +156,20 @@ def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel,
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool,
-          functions: Sequence[str] = ()) -> list[Case]:
+          functions: Sequence[str] = (), read: Mapping[str, int] | None = None) -> list[Case]:
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
     with other templates, with another compiler or in another unit (all of them where `again`). functions: whose each
-    kernel is, where there are several."""
+    kernel is, where there are several; read: bytes of constants that a call of each function reads."""
     found: dict[str, Case] = {}
+    far = {name: between(size, tools.target) for name, size in (read or {}).items()} \
+        if tools.count == "time" and not bare(tools.target) else {}
     templates, compiler = locks.templates_digest(), tools.compiler.release
     for kernel, owner in zip(kernels, functions or [""] * len(kernels), strict=True):
         for isa in made_for(kernel, tools.target):
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
-                found[key] = replace(found[key], functions=found[key].functions | {owner})
+                found[key] = replace(found[key], functions=found[key].functions | {owner},
+                                     between=max(found[key].between, far.get(owner, 0)))
                 continue
             legal = tuple(table.ranked(kernel, isa, tools.target)[:tune_pace.MOST])
             entry = known.get(key)
@@ -159,7 +180,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent,
-                              WORTH_MEASURED if named and good else WORTH, frozenset({owner}))
+                              WORTH_MEASURED if named and good else WORTH, frozenset({owner}), far.get(owner, 0))
     return list(found.values())
 
 
@@ -172,7 +193,7 @@ def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedu
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
          behind: Mapping[str, int] | None = None, functions: Sequence[str] = (), most: float | None = None,
-         waits: Say = lambda line: None) -> Result:
+         waits: Say = lambda line: None, read: Mapping[str, int] | None = None) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
     first, and where time is limited one kernel of each function, then the kernels of known sizes, of these those with
@@ -180,7 +201,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     of each are measured that it is enough for all kernels. keep: whether the lock is written; behind: what else is to
     be measured then, for those who wait; functions: whose each kernel is; most: seconds in place of the budget until
     each function has a kernel that is measured; waits: told that another one measures, which the budget does not
-    count."""
+    count; read: bytes of constants that a call of each function reads."""
     check(tools.count, tools.target, tools.wrapper)
     begun = machine_lock.now()
     known = locks.read(lock)
@@ -195,7 +216,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     try:
         with limited(budget if budget is None or most is None else max(budget, most)):
             order = best_first(tools)
-            todo = sorted(cases(kernels, tools, known, again, functions),
+            todo = sorted(cases(kernels, tools, known, again, functions, read),
                           key=lambda case: order.index(case.incumbent.isa))
             if keep and todo:
                 locks.require_writable(lock)

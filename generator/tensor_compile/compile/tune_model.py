@@ -169,7 +169,7 @@ class _Search:
             result = tune.tune(kernels, tools, self.options.lock_path, self.request.rounds, self.request.again,
                                self.say(progress), self.clock.left(1 - reserved), self.request.keep, behind, names,
                                self.clock.left_at_most() if self.clock.most else None,
-                               progress.notes(self.options.shown))
+                               progress.notes(self.options.shown), tune.constants(of.plan))
         self.result = result
         if shares:
             self.splits()
