@@ -2,7 +2,9 @@
  *
  * What this machine can do at most, for one instruction set (the compiler's flags choose it):
  *
- *   PROGRAM THREADS SIZE…     lines: fma GFLOPS            independent multiply-adds of f32, all threads together
+ *   PROGRAM THREADS SIZE…     lines: clock MHZ             additions in a second of integers that wait for each other: one
+ *                                                          a cycle on every processor
+ *                                    fma GFLOPS            independent multiply-adds of f32, all threads together
  *                                    read BYTES MB         megabytes in a second of reads, each thread its own BYTES
  *
  * Every figure is the best of several tries: what else the machine does can only make one smaller. -DLANES: floats of a
@@ -19,7 +21,7 @@
 #define LANES 4
 #endif
 
-enum { MOST = 256, CHAINS = 12, TRIES = 30, FEW = 6, LARGE = 1 << 24, LINE = 64 };
+enum { MOST = 256, CHAINS = 12, LINKS = 64, TRIES = 30, FEW = 6, LARGE = 1 << 24, LINE = 64 };
 static const double LEAST = 0.001; /* seconds of a try */
 
 typedef float vector __attribute__((vector_size(LANES * 4)));
@@ -27,7 +29,8 @@ typedef uint32_t wide __attribute__((vector_size(LANES * 4)));
 
 static pthread_barrier_t barrier;
 static double rates[MOST];
-static size_t bytes; /* 0: multiply-adds */
+static enum { CLOCK, FMA, READ } measured;
+static size_t bytes; /* of READ */
 static volatile float sink;
 
 static double now(void)
@@ -67,6 +70,25 @@ static double multiply(long loops)
     return (double)loops * CHAINS * LANES * 2 / taken;
 }
 
+#define FOUR(x) x x x x
+
+/* Additions in a second of `loops` iterations. */
+static double add(long loops)
+{
+    unsigned long sum = 1, step = 1;
+    __asm__ volatile("" : "+r"(step));
+    const double from = now();
+    for (long n = 0; n < loops; n++) {
+#define LINK                                                                                                           \
+    sum += step;                                                                                                       \
+    __asm__ volatile("" : "+r"(sum));
+        FOUR(FOUR(FOUR(LINK)))
+    }
+    const double taken = now() - from;
+    sink = (float)sum;
+    return (double)loops * LINKS / taken;
+}
+
 /* Bytes in a second of `loops` passes. */
 static double read_all(const wide *data, size_t count, long loops)
 {
@@ -85,22 +107,30 @@ static double read_all(const wide *data, size_t count, long loops)
     return (double)loops * (double)(count / 8 * 8 * sizeof *data) / taken;
 }
 
+static double rate_of(const wide *data, size_t count, long loops)
+{
+    return measured == READ ? read_all(data, count, loops) : measured == FMA ? multiply(loops) : add(loops);
+}
+
 static void *measure(void *argument)
 {
     double *rate = argument, best = 0;
+    const int reads = measured == READ;
     const size_t count = bytes / sizeof(wide);
-    wide *data = bytes ? aligned_alloc(LINE, bytes) : NULL;
-    if (bytes && !data) {
+    wide *data = reads ? aligned_alloc(LINE, bytes) : NULL;
+    if (reads && !data) {
         fputs("no memory\n", stderr);
         exit(1);
     }
-    if (bytes)
+    if (reads)
         memset(data, 1, bytes);
-    const double once = bytes ? (double)bytes / read_all(data, count, 1) : 1e4 * CHAINS * LANES * 2 / multiply(10000);
-    const long loops = 1 + (long)(LEAST / once) * (bytes ? 1 : 10000);
-    for (int i = 0; i < (bytes > LARGE ? FEW : TRIES); i++) { /* the same for all threads */
+    /* of an iteration */
+    const double amount = reads ? (double)bytes : measured == FMA ? CHAINS * LANES * 2 : LINKS;
+    const double once = amount / rate_of(data, count, reads ? 1 : 10000);
+    const long loops = 1 + (long)(LEAST / once);
+    for (int i = 0; i < (reads && bytes > LARGE ? FEW : TRIES); i++) { /* the same for all threads */
         pthread_barrier_wait(&barrier);
-        const double got = bytes ? read_all(data, count, loops) : multiply(loops);
+        const double got = rate_of(data, count, loops);
         best = got > best ? got : best;
     }
     free(data);
@@ -134,7 +164,10 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: %s THREADS [BYTES…]\n", argv[0]);
         return 2;
     }
+    printf("clock %.1f\n", together(1) / 1e6);
+    measured = FMA;
     printf("fma %.3f\n", together(threads) / 1e9);
+    measured = READ;
     for (int i = 2; i < argc; i++) {
         bytes = (size_t)strtoull(argv[i], NULL, 10) / LINE * LINE;
         printf("read %zu %.1f\n", bytes, together(threads) / 1e6);

@@ -5,10 +5,11 @@ from __future__ import annotations
 import tomllib
 from typing import Any
 from dataclasses import fields, replace
+from math import inf
 from pathlib import Path
 
 from .errors import OptionError, UserError, closest
-from .instruction_sets import by_architecture, instruction_set
+from .instruction_sets import by_architecture, instruction_set, InstructionSet
 from .records import dataclass
 
 TARGETS = Path(__file__).resolve().parents[2] / "targets"
@@ -16,8 +17,26 @@ ARCHITECTURES = {**by_architecture(),
                  "cuda": ("sm_80", "sm_86", "sm_87", "sm_89", "sm_90", "sm_90a", "sm_100", "sm_103", "sm_110",
                           "sm_120", "sm_121")}
 
-OPTIONAL = frozenset(("flags", "clock", "bandwidth", "integer_isas"))
+READS = ("l1d_read", "l2_read", "l3_read", "memory_read")
+OPTIONAL = frozenset(("flags", "clock", "bandwidth", "integer_isas", "fma", *READS))
 DEVICES = frozenset(("cuda",))   # of them, those that are no processors
+
+
+L1D_READ, L2_READ, BEYOND_READ = 64.0, 32.0, 10.0   # bytes a cycle where a target file does not say
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Bytes that a core reads in a cycle from its caches, and from memory."""
+
+    l1d: float
+    l2: float
+    l3: float
+    memory: float
+
+    def of(self, size: int, target: Target) -> float:
+        """Of so many bytes that are not in the second cache: from the third one as far as they fit it."""
+        return self.memory if size > target.l3 * 3 // 4 else self.l3
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,9 +45,11 @@ class Target:
     multiplies short integers, for those kernels alone (the others are those of their base); panel: columns of a
     packed panel of a contraction's second operand; index_bits: of tc_index; threads: the largest team, on a device
     the most blocks that have scratch; caches and line in bytes (0: none); clock: MHz of a core that multiplies
-    vectors, bandwidth: MB/s that a core reads from memory, what profiles are compared with (0: unknown); flags:
-    compiler flags that choose this target where the host's flags do not; precision: what contractions round their
-    operands to, asked for by a build."""
+    vectors, bandwidth: MB/s that a core reads from memory, what profiles are compared with (0: unknown); fma: f32
+    multiply-adds of a core in a cycle (0: as many as the instruction set's record says); l1d_read, l2_read, l3_read,
+    memory_read: bytes that a core reads in a cycle from there (0: `reads` says what is assumed); flags: compiler flags
+    that choose this target where the host's flags do not; precision: what contractions round their operands to, asked
+    for by a build."""
 
     name: str
     arch: str
@@ -45,6 +66,21 @@ class Target:
     clock: int = 0
     bandwidth: int = 0
     integer_isas: tuple[str, ...] = ()
+    fma: float = 0.0
+    l1d_read: float = 0.0
+    l2_read: float = 0.0
+    l3_read: float = 0.0
+    memory_read: float = 0.0
+
+    @property
+    def reads(self) -> Reads:
+        """Bytes that a core reads in a cycle, by where from, as the cost model has them."""
+        third = self.l3_read or self.memory_read or BEYOND_READ
+        return Reads(self.l1d_read or L1D_READ, self.l2_read or L2_READ, third, self.memory_read or third)
+
+    def fmas(self, isa: InstructionSet) -> float:
+        """Vector multiply-adds of a core in a cycle."""
+        return min(isa.fmas, self.fma / isa.lanes) if self.fma else float(isa.fmas)
 
     @property
     def apart(self) -> bool:
@@ -118,13 +154,15 @@ def load(path: Path) -> Target:
                 continue
             raise UserError(f"key {key!r} is missing", str(path), "targets/x86_64.toml shows all of them")
         value: Any = values[key]
-        want: type = {"str": str, "int": int}.get(str(kind), list)
+        want: type = {"str": str, "int": int, "float": float}.get(str(kind), list)
         given = type(value)
+        if want is float and given is int:
+            given, values[key] = float, float(value)
         if given is not want or (want is list and not all(isinstance(v, str) for v in value)):
-            shown = {str: "a string", int: "an integer", list: "a list of strings"}[want]
+            shown = {str: "a string", int: "an integer", float: "a number", list: "a list of strings"}[want]
             raise UserError(f"{key!r} must be {shown}", str(path))
-        if want is int and value < 0:
-            raise UserError(f"{key!r} must not be negative", str(path))
+        if want in (int, float) and not 0 <= value < inf:
+            raise UserError(f"{key!r} must not be negative" if value < 0 else f"{key!r} must be finite", str(path))
         if want is list:
             values[key] = tuple(value)
     target = Target(**values)

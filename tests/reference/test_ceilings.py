@@ -63,16 +63,19 @@ for given, wanted in (((0.2, 1, 2, 11.0, 10.0), ""), ((1.1, 1, 2, 11.0, 10.0), "
     equal(disturbance.warning(*given), wanted and
           f"{wanted}: read the least times, or measure while nothing else runs", f"a warning of {given}")
 
-found = machine.parse("fma 100.5\nread 16384 200000.0\nread 1048576 50000.0\n", 2)
-equal((found.operations, found.reads), (100.5e9, {16384: 200e9, 1048576: 50e9}), "what the program prints is read")
+found = machine.parse("clock 2500.0\nfma 100.5\nread 16384 200000.0\nread 1048576 50000.0\n", 2)
+equal((found.clock, found.operations, found.reads), (2.5e9, 100.5e9, {16384: 200e9, 1048576: 50e9}),
+      "what the program prints is read")
 equal([found.bandwidth(n) for n in (1, 32768, 32769, 1 << 30)], [200e9, 200e9, 50e9, 50e9],
       "bytes are read at the speed of the level that holds each thread's share")
 equal(machine.read_sizes({"l1d": 4096, "l2": 65536, "l3": 1 << 30}), (2048, 32768, machine.MEMORY),
       "a size for each level; one that is larger than what stands for memory has none")
-alone = machine.Machine(1, 64e9, {16384: 1.0, 1 << 27: 7e9})
-equal(machine.rates("avx2", alone), {"clock": 2000, "bandwidth": 7000}, "clock and bandwidth of a target file")
-text = machine.target_text("# a\nl2 = 5   # bytes\nname = \"l2\"\n", {"l2": 7, "clock": 9})
-equal(text, "# a\nl2 = 7   # bytes\nname = \"l2\"\nclock = 9\n", "a target file keeps its comments")
+alone = machine.Machine(1, 64e9, {16384: 128e9, 1 << 19: 61e9, 1 << 27: 7e9}, 2e9)
+equal(machine.rates(alone, {"l1d": 32768, "l2": 1 << 20, "l3": 1 << 29}),
+      {"clock": 2000, "bandwidth": 7000, "fma": 16.0, "l1d_read": 64.0, "l2_read": 30.5, "memory_read": 3.5},
+      "clock and bandwidth of a target file, and what a core does in a cycle")
+text = machine.target_text("# a\nl2 = 5   # bytes\nname = \"l2\"\nfma = 1.5  # b\n", {"l2": 7, "clock": 9, "fma": 16.0})
+equal(text, "# a\nl2 = 7   # bytes\nname = \"l2\"\nfma = 16.0  # b\nclock = 9\n", "a target file keeps its comments")
 
 over = "over 100 %: the bytes came from a nearer cache than the one that is as large as they are"
 cost = Cost(0, "one", "", "", False, 0, 1, 1000, 500, 500, (), ())
@@ -134,6 +137,8 @@ with tempfile.TemporaryDirectory() as place:
     here = target.load(folder / "here.toml")
     base = target.load(target.find(here.name))
     ok(here.clock > 0 and here.bandwidth > 0, "the target file has a clock and a bandwidth")
+    ok(min(here.fma, here.l1d_read, here.memory_read) > 0, "and what a core does in a cycle")
+    ok(re.match(r"clock: \d+ MHz\n1 thread, ", result.stdout), "which are printed") or note(result.stdout)
     equal((here.isas, here.panel, here.flags), (base.isas, base.panel, base.flags), "the rest is the base's")
     result = models.tool(folder, "bench", "two.c", *isa, "--chart", "none/two.svg")
     equal((result.returncode, result.stdout, result.stderr), (1, "", "none: error: no such folder\n"),

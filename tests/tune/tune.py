@@ -68,6 +68,7 @@ def main(folder: Path) -> None:
     raises(UserError, lambda: tune.tune(kernels, harness.Toolset(compiler, target, (), cache, ("/no/such/emulator",)),
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
     distant(tools, kernels)
+    figures()
     summaries()
     paced(tools, kernels)
     settled(tools, kernels)
@@ -95,6 +96,20 @@ def distant(tools: harness.Toolset, kernels: list) -> None:
     equal(far({"f": 1 << 30}, replace(tools, count="instructions")), [0, 0, 0], "where time is counted")
     twice = tune.cases(kernels[:1] * 2, tools, {}, True, ("g", "f"), {"f": 1 << 30, "g": 1})
     equal([case.between for case in twice], [1 << 25], "a kernel of two functions is as far as it is for one of them")
+
+
+def figures() -> None:
+    """What a core multiplies and reads in a cycle, as its target file has it, decides between schedules."""
+    target, kernel = targets.load(targets.find("x86_64")), matmul(128, 768, 3072)
+
+    def chosen(isa: str = "avx512", **of: float) -> str:
+        return table.choose(kernel, isa, replace(target, **of)).name
+    usual = chosen()
+    equal(chosen(fma=32.0, l1d_read=64.0, l2_read=32.0, l3_read=10.0, memory_read=10.0), usual,
+          "the figures that are assumed change nothing")
+    ok(chosen(l2_read=8.0, l3_read=2.0) != usual, "slow caches do")
+    ok(chosen(fma=16.0) != usual, "and half of the multiply-adds")
+    equal(chosen("avx2", fma=16.0), chosen("avx2"), "which are all that AVX2 has")
 
 
 def summaries() -> None:

@@ -12,10 +12,11 @@ from . import Parser, arguments
 def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser = commands.add_parser(
         "ceilings", help="measure this machine and write its target file", allow_abbrev=False,
-        description="Measures multiply-adds and reads of each level of cache, on one thread and on all; prints them. "
-                    "-o writes a target file with this machine's caches, threads, clock and bandwidth: the cost "
-                    "model then decides for it, and profile and explain compare with it. Everything else is taken "
-                    "from --target-file. Let nothing else run meanwhile.",
+        description="Measures the clock, multiply-adds and reads of each level of cache, on one thread and on all; "
+                    "prints them. -o writes a target file with this machine's caches, threads, clock and bandwidth, "
+                    "and what a core multiplies and reads in a cycle: the cost model then decides for it, and profile "
+                    "and explain compare with it. Everything else is taken from --target-file. Let nothing else run "
+                    "meanwhile.",
         epilog="Example: tensor-compile ceilings -o server.toml && "
                "tensor-compile build model.c --target-file server.toml")
     parser.add_argument("--target-file", default="", metavar="NAME|FILE",
@@ -47,18 +48,20 @@ def run(args: argparse.Namespace) -> int:
     isa = target.isas[-1] if args.exe_wrapper else \
         (processor.best_only(asked, target).isas or target.isas)[-1]
     known = {**machine.caches(), "threads": len(os.sched_getaffinity(0))} if not args.exe_wrapper else {}
-    sizes = machine.read_sizes({name: getattr(target, name) for name in machine.CACHES} | known)
+    held = {name: getattr(target, name) for name in machine.CACHES} | known
+    sizes = machine.read_sizes(held)
     with Progress() as progress, machine_lock.alone(progress.notes("ceilings")):
         progress.say("")
         found = [machine.measure(compiler, target, args.cflags, isa, threads, asked.open_cache(), args.exe_wrapper,
                                  sizes) for threads in dict.fromkeys((1, known.get("threads", 1)))]
+    print(f"clock: {found[0].clock / 1e6:.0f} MHz")
     for at in found:
         print(f"{at.threads} thread{'s' if at.threads > 1 else ''}, {isa}: {at.operations / 1e9:.1f} GFLOP/s of f32")
         for size, rate in at.reads.items():
             print(f"  reads of {size >> 10} KiB a thread: {rate / 1e9:.1f} GB/s")
     if args.out:
-        values = known | machine.rates(isa, found[0])
-        machine.write(Path(args.out), path, values)
+        rates = machine.rates(found[0], held)
+        machine.write(Path(args.out), path, known | rates)
         loaded = targets.load(Path(args.out))
-        print(f"{args.out}: {', '.join(f'{name} {getattr(loaded, name)}' for name in machine.KEYS)}")
+        print(f"{args.out}: {', '.join(f'{name} {getattr(loaded, name)}' for name in (*machine.SIZES, *rates))}")
     return 0

@@ -185,4 +185,5 @@ def ceilings(target: Target, isa: str, threads: int) -> Ceilings:
     if target.apart:
         return Ceilings(0, 0)
     known = instruction_set(isa)
-    return Ceilings(2.0 * known.lanes * known.fmas * target.clock * 1e6 * threads, target.bandwidth * 1e6 * threads)
+    operations = 2.0 * known.lanes * target.fmas(known) * target.clock * 1e6
+    return Ceilings(operations * threads, target.bandwidth * 1e6 * threads)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What this machine can do at most: multiply-adds and reads, measured by autotune/ceilings; its caches, as Linux tells
-them."""
+"""What this machine can do at most: its clock, multiply-adds and reads, measured by autotune/ceilings; its caches, as
+Linux tells them."""
 from __future__ import annotations
 
 import re
@@ -22,17 +22,18 @@ SOURCE = ROOT / "autotune" / "ceilings" / "main.c"
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 MEMORY = 1 << 27   # bytes that a thread reads where they come from memory
 CACHES = ("l1d", "l2", "l3")
-KEYS = ("threads", *CACHES, "line", "clock", "bandwidth")
+SIZES = ("threads", *CACHES, "line")
 
 
 @dataclass(frozen=True, slots=True)
 class Machine:
     """operations: floating-point operations a second of all threads; reads: bytes a second of all threads, by the
-    bytes that each reads again and again."""
+    bytes that each reads again and again; clock: cycles a second of a core that adds integers."""
 
     threads: int
     operations: float
     reads: dict[int, float]
+    clock: float = 0.0
 
     def bandwidth(self, size: int) -> float:
         """Bytes a second of `size` bytes in all, at the smallest measured size that holds a thread's share of them."""
@@ -77,14 +78,16 @@ def _program(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: s
 
 def parse(text: str, threads: int) -> Machine:
     """The lines of autotune/ceilings/main.c."""
-    operations, reads = 0.0, {}
+    clock, operations, reads = 0.0, 0.0, {}
     for line in text.splitlines():
         kind, *numbers = line.split()
-        if kind == "fma":
+        if kind == "clock":
+            clock = float(numbers[0]) * 1e6
+        elif kind == "fma":
             operations = float(numbers[0]) * 1e9
         else:
             reads[int(numbers[0])] = float(numbers[1]) * 1e6
-    return Machine(threads, operations, reads)
+    return Machine(threads, operations, reads, clock)
 
 
 def caches() -> dict[str, int]:
@@ -100,23 +103,29 @@ def caches() -> dict[str, int]:
             continue
         found["l1d" if level == "1" else f"l{level}"] = int(size[:-1]) * 1024
         found["line"] = int(line)
-    return {name: size for name, size in found.items() if name in KEYS}
+    return {name: size for name, size in found.items() if name in SIZES}
 
 
-def rates(isa: str, alone: Machine) -> dict[str, int]:
-    """Clock and bandwidth as a target file has them. alone: of one thread."""
-    known = instruction_set(isa)
-    return {"clock": round(alone.operations / (2e6 * known.lanes * known.fmas)),
-            "bandwidth": round(alone.reads[max(alone.reads)] / 1e6)}
+def rates(alone: Machine, caches: Mapping[str, int]) -> dict[str, int | float]:
+    """Clock, bandwidth, and what a core does in a cycle, as a target file has them. alone: of one thread; caches: for
+    which it was measured."""
+    found: dict[str, int | float] = {"clock": round(alone.clock / 1e6),
+                                     "bandwidth": round(alone.reads[max(alone.reads)] / 1e6),
+                                     "fma": round(alone.operations / 2 / alone.clock, 1)}
+    levels = {**{caches.get(name, 0) // 2: f"{name}_read" for name in CACHES}, MEMORY: "memory_read"}
+    for size, rate in sorted(alone.reads.items()):
+        if size in levels:
+            found[levels[size]] = round(rate / alone.clock, 1)
+    return found
 
 
-def target_text(base: str, values: dict[str, int]) -> str:
+def target_text(base: str, values: Mapping[str, int | float]) -> str:
     """A target file with these values in place of its own, comments kept."""
     for name, value in values.items():
-        line = re.compile(rf"^({name} *= *)\d+(.*)$", re.MULTILINE)
+        line = re.compile(rf"^({name} *= *)[\d.]+(.*)$", re.MULTILINE)
         base = line.sub(rf"\g<1>{value}\g<2>", base) if line.search(base) else base + f"{name} = {value}\n"
     return base
 
 
-def write(path: Path, base: Path, values: dict[str, int]) -> None:
+def write(path: Path, base: Path, values: Mapping[str, int | float]) -> None:
     files.write_if_changed(path, target_text(base.read_text(encoding="utf-8"), values))

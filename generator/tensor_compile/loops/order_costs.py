@@ -32,7 +32,6 @@ GATHERED = 0.8   # and where lanes lie more than two elements apart
 LANES = 16
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
-NEAR, FAR = 32, 10       # bytes a cycle within the second cache, and beyond it
 
 
 def last_order(rank: int) -> Order:
@@ -123,7 +122,8 @@ class Costs:
         """Of a value in `order` into `other`: a read, a write and what the write fetches first."""
         count = elements(v)
         size = count * DTYPES[v.dtype].bytes
-        pace: float = NEAR if size <= self.target.l2 // 4 else FAR
+        reads = self.target.reads
+        pace = reads.l2 if size <= self.target.l2 // 4 else reads.l3
         if self.target.clock and self.target.bandwidth and 2 * size > self.target.l3:
             pace = min(pace, self.target.bandwidth / self.target.clock)
         ends = [typical(v.shape[lies[-1]]) for lies in (dense(order, v.shape), dense(other, v.shape)) if lies]

@@ -41,7 +41,8 @@ FEWEST = 8         # below, contractions run too few rows side by side
 MOST = 4           # kernels of a region
 TERMS = 1 << 17    # that a tile adds at least, as its kernels take time to begin;
 PER_TERM = 8       # fewer where the second cache has less than so many bytes for each of them
-NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4)
+NEARER = 3         # bytes that come from a second level of cache in the time of one from behind it (Zen 4), where the
+                   # target file does not say
 LESS_NEAR = 2      # the same for a third level and memory
 FEW = 16           # rows of a product up to which a tile packs the panels that it uses
 UNKNOWN = 1024     # what a dim without an upper end is taken for
@@ -343,11 +344,14 @@ class _Former:
         return sum(self.size(domain_size((*k.batch, *k.m, *k.n, *k.k))) for k in chain.kernels
                    if isinstance(k, ContractionKernel)) // max(1, tiles)
 
-    def nearer(self, tile: int, handed: int) -> int:
+    def nearer(self, tile: int, handed: int) -> float:
         """How much nearer the second operands that a tile walks are than what kernels hand on without tiles."""
-        if tile <= self.target.l2 // 2:
-            return NEARER
-        return LESS_NEAR if tile <= self.target.l3 // 4 and handed > self.target.l3 else 1
+        target = self.target
+        if tile <= target.l2 // 2:
+            return max(1.0, target.l2_read / target.l3_read) if target.l2_read and target.l3_read else NEARER
+        if tile <= target.l3 // 4 and handed > target.l3:
+            return max(1.0, target.l3_read / target.memory_read) if target.l3_read and target.memory_read else LESS_NEAR
+        return 1
 
     def operands(self, chain: _Chain, block: int) -> tuple[int, int]:
         """Bytes of second operands that a tile walks, and those that tiles walk which others have walked before."""

@@ -65,10 +65,11 @@ def micro_pointers(rows: int, columns: int, steps: bool) -> int:
     return rows + 2 + multiples + (3 if steps else 2 if rows >= 3 else 0)
 
 
-def step_cycles(isa: InstructionSet, rows: int, columns: int) -> float:
-    """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators."""
+def step_cycles(isa: InstructionSet, rows: int, columns: int, fmas: float = 0.0) -> float:
+    """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators. fmas:
+    those of a processor in a cycle, where they are not the instruction set's."""
     row = max(1, columns // isa.lanes)
-    return max(rows * row / isa.fmas, (rows + row) / isa.loads, float(isa.latency)) + LOOP
+    return max(rows * row / (fmas or isa.fmas), (rows + row) / isa.loads, float(isa.latency)) + LOOP
 
 
 def tile_step_cycles(rows: int, columns: int, depth: int) -> float:

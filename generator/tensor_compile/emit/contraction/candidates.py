@@ -32,11 +32,13 @@ BLOCK_COLUMNS = 512
 NEAR_PANELS = 1 << 16  # bytes of all panels of tiles up to which a block is one tile of rows
 NEAR_SORTED = 2       # of sorted words, up to that part of the second cache
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
-SECOND_READ = 16      # bytes a cycle of panels that are read from the second cache once more, for few rows
+SECOND_READ = 1 / 2    # of the second cache's pace: panels that are read from there once more, for few rows
 FETCHED_ROWS = 4      # tiles of rows that fetch the next terms; fewer would not fetch all of them
 BEYOND = 0.5         # of the time of panels that tiles are too few to fetch ahead
 EDGE = 0.4            # cycles a term of each row of a tile whose positions are looked up one by one
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
+NO_STREAM = (1 / 2, 10 / 32, 1 / 2)    # of the paces of the first cache, the second and beyond: of such rows
+MET = (1 / 2, 5 / 32, 0.3)             # the same where rows meet in few sets of the caches
 AGAIN = 0.3           # of the time of panels that come from far once more, for the next rows, fetched ahead or not
 OPERANDS = 3          # registers beside the accumulators of one register of columns
 STREAMS = 4           # panels side by side that the processor fetches ahead for one row, from memory
@@ -311,7 +313,8 @@ def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, h
 
 def _lines_cycles(kernel: ContractionKernel, schedule: Schedule, target: Target, parts: int, handed: bool) -> float:
     """The same where lines of an image are copied: a team shares rows of results."""
-    access, each = Access.of(kernel), image_lines.cycles(kernel, schedule)
+    access, fmas = Access.of(kernel), target.fmas(instruction_set(schedule.isa))
+    each = image_lines.cycles(kernel, schedule, fmas)
     batches, positions = max(1, size(access.batches)), max(1, size(access.run))
     return _mean([batches * m * each * _uneven(batches * -(-m // positions) * parts, target)
                   for m in _rows(access, handed)])
@@ -361,31 +364,34 @@ class _Model:
         self.counts_little = named(schedule) and not schedule.prefetch and inner.is_const \
             and inner.value % NAMED_TURN == 0
         # bytes a cycle, the first time that panels of b are read
-        self.once = 10 if self.batches * _second_bytes(access, self.form.b_bytes) > target.l2 * 3 // 4 else 32
+        reads, all_panels = target.reads, self.batches * _second_bytes(access, self.form.b_bytes)
+        self.far = all_panels > target.l2 * 3 // 4
+        self.once = reads.of(all_panels, target) if self.far else reads.l2
         # and when rows are read again for the next columns
         self.a_row_bytes = _bytes_a_row(access)
         near = self.a_row_bytes * (schedule.mc or size(access.rows)) <= target.l2 // 2
-        self.row_pace = 32 if near or schedule.packed_a or self.n <= schedule.nr else 10
+        self.row_pace = reads.l2 if near or schedule.packed_a or self.n <= schedule.nr else reads.l3
         # the part of the tiles that have positions in the padding, where those are looked up
         self.edges = 0.0
         if schedule.epilogue == "registers" and stands_alone(access, schedule):
             self.edges = min(1.0, (schedule.mr + 2) / max(1, size(access.run)))
         # bytes a cycle when panels are read again, by the level that holds them: columns of rows that lie far apart are
         # not fetched ahead by the processor, and with distances of powers of two meet in few sets of its caches
-        self.paces = (64, 32, 10)
+        self.paces = (reads.l1d, reads.l2, reads.l3)
         if access.in_place and not schedule.packed_b:
             distance = 4 * size(access.inside[-1].b)
-            if distance >= FAR and self.once < 32:
-                self.paces = (32, 5, 3) if distance % FAR == 0 else (32, 10, 5)
+            if distance >= FAR and self.far:
+                first, second, beyond = MET if distance % FAR == 0 else NO_STREAM
+                self.paces = (first * reads.l1d, second * reads.l2, beyond * reads.l3)
         elif schedule.packed_b:   # panels that were copied just now
-            self.paces = (64, 64, 10)
+            self.paces = (reads.l1d, reads.l1d, reads.l3)
         # groups of columns that are copied end between two lines of a pair
         self.parted = schedule.packed_b and self.n > schedule.nr and schedule.nr % PAIR > 0
         # the part of the terms that a full tile computes: taps that lie in the padding are left out
         self.part = padding.computed(access, schedule.mr) if schedule_blocks.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
 
-    def pace(self, width: int) -> int:
+    def pace(self, width: int) -> float:
         """Bytes a cycle when panels are read again for the next rows: by the level that holds a block of them. Panels
         that tiles fetch ahead may fill more of the second cache, as measured on a Zen 4 core and a Xeon."""
         held, near = self.form.b_bytes * self.block * width * self.access.sums, self.target.l1d // 2
@@ -416,7 +422,7 @@ class _Model:
         if self.form.tiles:
             step = tile_step_cycles(height, columns, depth)
         else:
-            step = self.form.pace * step_cycles(self.isa, height, columns)
+            step = self.form.pace * step_cycles(self.isa, height, columns, self.target.fmas(self.isa))
             step += self.conflicts(height) + EDGE * height * self.edges
         stream = self.form.b_bytes * self.k * columns / self.pace(width) + self.a_row_bytes * height / self.row_pace
         if whole and self.counts_little and self.pace(width) == self.paces[0]:
@@ -459,9 +465,9 @@ class _Model:
         if self.schedule.packed_b or below and width <= self.schedule.nr:
             return total   # the panels are there
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
-        rate = min(self.once, self.pace(width), SECOND_READ if below else self.once)
+        rate = min(self.once, self.pace(width), SECOND_READ * self.target.reads.l2 if below else self.once)
         first = self.access.sums * self.form.b_bytes * self.k * width / rate
-        if band.height == 1 and self.once < 32:
+        if band.height == 1 and self.far:
             first *= 1 + STREAM * max(0, width // PANEL - STREAMS)
         tile = self.tile(band.height, width)
         wait = 0.0
@@ -474,7 +480,7 @@ class _Model:
         near = _near_panels(self.access, self.schedule, self.target)
         times = -(-count * band.height // self.schedule.mc) if self.schedule.mc and not self.schedule.kc and not near \
             else 1
-        if self.once < 32:   # all of b comes from far each time
+        if self.far:   # all of b comes from far each time
             wait += AGAIN * (times - 1) / times * self.access.sums * self.form.b_bytes * self.k * width / self.once
         return total + times * (_beside(first, tile) - tile + wait) * self.n / width
 

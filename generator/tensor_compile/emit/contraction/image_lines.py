@@ -224,14 +224,14 @@ def _four(kernel: ContractionKernel, schedule: Schedule) -> tuple[Epilogue, Four
     return epilogue, four if four is not None and four.dtype in ("i8", "u8") else None
 
 
-def cycles(kernel: ContractionKernel, schedule: Schedule) -> float:
-    """Modelled time of a row of results, for each window of it."""
+def cycles(kernel: ContractionKernel, schedule: Schedule, fmas: float = 0.0) -> float:
+    """Modelled time of a row of results, for each window of it. fmas: as of step_cycles."""
     lines, isa = image_lines(kernel), instruction_set(schedule.isa)
     assert lines is not None
     total = lines.count * (COPIED * lines.pitch / LINE + (JOINED * lines.positions / 16 if lines.ends else 0.0))
     for columns in groups_of(Access.of(kernel).columns.value):
         width = -(-columns // PANEL) * PANEL
-        tile = lines.words * form(schedule.dtype, schedule.isa).pace * step_cycles(isa, schedule.mr, width)
+        tile = lines.words * form(schedule.dtype, schedule.isa).pace * step_cycles(isa, schedule.mr, width, fmas)
         total += -(-lines.positions // schedule.mr) * (tile + BEGIN + 3 * schedule.mr * width / PANEL)
     return total / lines.positions
 
