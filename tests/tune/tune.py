@@ -69,6 +69,7 @@ def main(folder: Path) -> None:
                                         path, again=True), "does not start", "error: a wrapper that does not exist")
     distant(tools, kernels)
     figures()
+    fetched()
     summaries()
     paced(tools, kernels)
     settled(tools, kernels)
@@ -110,6 +111,21 @@ def figures() -> None:
     ok(chosen(l2_read=8.0, l3_read=2.0) != usual, "slow caches do")
     ok(chosen(fma=16.0) != usual, "and half of the multiply-adds")
     equal(chosen("avx2", fma=16.0), chosen("avx2"), "which are all that AVX2 has")
+
+
+def fetched() -> None:
+    """What is fetched ahead is tried both ways, of the first schedules, in the place of the last ones."""
+    target = targets.load(targets.find("x86_64"))
+    for title, kernel in (("where panels are waited for", matmul(128, 768, 768)),
+                          ("of many rows", matmul(3136, 96, 64)),
+                          ("of a convolution", convolution(1, 512, 7, 7, 512, (3, 3), pad=1))):
+        ranked, tried = table.ranked(kernel, "avx512", target), table.tried(kernel, "avx512", target, 24)
+        equal((len(tried), tried[:4]), (24, ranked[:4]), f"{title}: as many as without, the cost model's first")
+        ok(any(replace(c, prefetch=not c.prefetch) in tried for c in tried) and
+           all(table.refusal(kernel, c) is None for c in tried), f"{title}: with and without") or note(repr(tried))
+    few = matmul(1, 4096, 1024)
+    equal(table.tried(few, "avx512", target, 24), table.ranked(few, "avx512", target)[:24],
+          "one row has nothing to fetch")
 
 
 def summaries() -> None:

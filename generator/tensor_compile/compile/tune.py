@@ -171,7 +171,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
                 found[key] = replace(found[key], functions=found[key].functions | {owner},
                                      between=max(found[key].between, far.get(owner, 0)))
                 continue
-            legal = tuple(table.ranked(kernel, isa, tools.target)[:tune_pace.MOST])
+            legal = tuple(table.tried(kernel, isa, tools.target, tune_pace.MOST))
             entry = known.get(key)
             named = _applies(entry, kernel, isa)
             legal = legal if named is None or named in legal else (*legal, named)

@@ -106,7 +106,8 @@ def _only(case: Case, kept: Sequence[Schedule]) -> Case:
 def _form(schedule: Schedule | None) -> Hashable:
     """The tile and how it is computed, without the sizes of blocks."""
     assert schedule is not None, "the harness names what it was given"
-    return schedule.mr, schedule.nr, schedule.epilogue, schedule.packed_a, schedule.packed_b, schedule.lines
+    return schedule.mr, schedule.nr, schedule.epilogue, schedule.packed_a, schedule.packed_b, schedule.prefetch, \
+        schedule.lines
 
 
 def like(case: Case, counts: Mapping[str, float]) -> Case:

@@ -24,6 +24,7 @@ from .in_registers import NAMED_TURN, named, own_columns, stands_alone, together
 from .product_forms import form
 from .schedule_tiles import Band, by_panels, tiles
 
+BOTH = 4              # schedules that tuning tries with what is fetched ahead and without
 TEAM = 8              # threads for which the cost model looks at the split
 OWN_CODE = 1.01       # how much faster a tile of the kernel's own must be to be worth its compilation
 CUT_TAPS = 1.04       # how much faster blocks of taps must be, which each block looks up for rows at the edges
@@ -148,10 +149,15 @@ def _waits(access: Access, tile: Candidate, target: Target, constant: bool) -> b
     the program itself packs are near, unless a batch of them is more than the second cache."""
     if not (constant or _second_bytes(access, 4) > target.l2 > 0):
         return False
-    least = 1 if form(access.product.name, tile.isa).tiles else 2    # tiles of sums take long enough each
-    several = size(access.rows) < MANY_ROWS and not (access.rows.is_const and access.rows.value < least * tile.rows) \
-        and not (access.columns.is_const and access.columns.value <= tile.columns)
-    return several and instruction_set(tile.isa).lanes > 1 and not access.in_place
+    return size(access.rows) < MANY_ROWS and _can_fetch(access, tile.isa, tile.rows, tile.columns)
+
+
+def _can_fetch(access: Access, isa: str, rows: int, columns: int) -> bool:
+    """There are tiles of so many rows and columns that can fetch the panels of later ones."""
+    least = 1 if form(access.product.name, isa).tiles else 2    # tiles of sums take long enough each
+    several = not (access.rows.is_const and access.rows.value < least * rows) \
+        and not (access.columns.is_const and access.columns.value <= columns)
+    return several and instruction_set(isa).lanes > 1 and not access.in_place
 
 
 def _in_parts(access: Access, plain: Schedule, target: Target) -> Iterator[Schedule]:
@@ -282,6 +288,20 @@ def smallest(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1
                 -schedule.mr, schedule.mc)   # 0: rows are not taken in blocks
 
     return replace(min(ranked(kernel, isa, target, parts), key=code), prefetch=False, compact=True)
+
+
+def tried(kernel: ContractionKernel, isa: str, target: Target, most: int) -> list[Schedule]:
+    """What tuning measures: those of least modelled time, and behind the first ones these with what comes next fetched
+    ahead where it is not, and not where it is."""
+    found = ranked(kernel, isa, target)[:most]
+    access = Access.of(kernel)
+
+    def legal(schedule: Schedule) -> bool:
+        fetches = not schedule.prefetch or not schedule.in_parts and _can_fetch(access, isa, schedule.mr, schedule.nr)
+        alone = schedule.lines or schedule.term_by_term or access.in_place
+        return fetches and not alone and refusal(kernel, schedule) is None
+    others = [s for s in (replace(first, prefetch=not first.prefetch) for first in found[:BOTH]) if legal(s)]
+    return list(dict.fromkeys([*found[:BOTH], *others, *found[BOTH:]]))[:most]
 
 
 def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
