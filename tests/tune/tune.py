@@ -21,6 +21,7 @@ from tensor_compile.emit.contraction import candidates as table, micro
 from tensor_compile.emit.contraction.key import kernel_key
 from tensor_compile.cli import tune_command
 from tensor_compile.errors import UserError
+from tensor_compile.loops import program_ir
 from tensor_compile.loops.contraction_schedule import parse
 from tensor_compile.symbolic import sym
 
@@ -87,16 +88,23 @@ def distant(tools: harness.Toolset, kernels: list) -> None:
     """Where calls find the constants of a kernel: by all that the model reads, and the caches."""
     tools = replace(tools, target=replace(tools.target, l2=1 << 20, l3=1 << 24))
 
-    def far(read: dict[str, int], used: harness.Toolset = tools, of: tuple[str, ...] = ("f", "f", "g")) -> list[int]:
-        return [case.between for case in tune.cases(kernels, used, {}, True, of, read)]
-    equal(far({"f": 1 << 20, "g": 1}), [0, 0, 0], "what fits the second cache stays near")
-    equal(far({"f": 3 << 20, "g": 1 << 19}), [3 << 20, 3 << 20, 0], "more comes from the last cache, by functions")
-    equal(far({"f": 1 << 30, "g": 0}), [1 << 25, 1 << 25, 0], "and much more from memory")
+    def far(read: int, used: harness.Toolset = tools) -> list[int]:
+        return [case.between for case in tune.cases(kernels, used, {}, True, ("f", "f", "g"), (read, 1, read))]
+    equal(far(1 << 20), [0, 0, 0], "what fits the second cache stays near")
+    equal(far(3 << 20), [3 << 20, 0, 3 << 20], "more comes from the last cache")
+    equal(far(1 << 30), [1 << 25, 0, 1 << 25], "and much more from memory")
     huge = replace(tools, target=replace(tools.target, l3=1 << 30))
-    equal(far({"f": 1 << 40}, huge), [1 << 28, 1 << 28, 0], "as far as there is room")
-    equal(far({"f": 1 << 30}, replace(tools, count="instructions")), [0, 0, 0], "where time is counted")
-    twice = tune.cases(kernels[:1] * 2, tools, {}, True, ("g", "f"), {"f": 1 << 30, "g": 1})
-    equal([case.between for case in twice], [1 << 25], "a kernel of two functions is as far as it is for one of them")
+    equal(far(1 << 40, huge), [1 << 28, 0, 1 << 28], "as far as there is room")
+    equal(far(1 << 30, replace(tools, count="instructions")), [0, 0, 0], "where time is counted")
+    twice = tune.cases(kernels[:1] * 2, tools, {}, True, ("g", "f"), (1, 1 << 30))
+    equal([case.between for case in twice], [1 << 25], "a kernel at two places is as far as it is at one of them")
+    first, second, third = (program_ir.Step(kernel) for kernel in kernels)
+    tiles, alone = program_ir.Tiles("tiles", (), [second]), program_ir.Branch("branch", "c", [third], [])
+    steps = [first, tiles, alone]
+    sizes = [tune.constants([step]) for step in (first, second, third)]
+    ok(0 < min(sizes) and max(sizes) < tune.constants(steps) <= sum(sizes), "a program reads each constant once") or \
+        note(repr(sizes))
+    equal([read for _, read in tune._reading(steps, 7)], [7, sizes[1], 7], "tiles read their own ones again")
 
 
 def figures() -> None:

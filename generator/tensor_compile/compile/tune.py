@@ -22,9 +22,9 @@ from ..emit.contraction.key import kernel_key
 from ..emit.contraction.schedules import made_for
 from ..errors import Interrupted, UserError
 from ..loops.contraction_schedule import Schedule, parse
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, LoopNestKernel
+from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
 from ..loops.plan import bytes_of
-from ..loops.program_ir import ModelPlan, Variant
+from ..loops.program_ir import Branch, Element, leaves, Loop, ModelPlan, Tiles
 from ..loops.scalars import last
 from ..records import dataclass
 from ..symbolic import Sym, sym
@@ -109,28 +109,39 @@ class Result:
 def contractions(plan: ModelPlan) -> list[ContractionKernel]:
     """Every contraction of every variant, in the order of the programs. Parts of a kernel are measured by
     themselves."""
-    return [kernel for _, kernel in of_functions(plan)]
+    return [kernel for _, kernel, _ in of_functions(plan)]
 
 
-def of_functions(plan: ModelPlan) -> list[tuple[str, ContractionKernel]]:
-    """The same, each with its function's name."""
-    return [(function.name, part) for function in plan.functions for variant in function.variants
-            for step in variant.program.kernel_steps
-            if isinstance(step.kernel, (ContractionKernel, GroupedContractionKernel))
-            for part in step.kernel.contractions]
+def of_functions(plan: ModelPlan) -> list[tuple[str, ContractionKernel, int]]:
+    """The same, each with its function's name and the bytes of constants that are read from one call of it to the
+    next."""
+    return [(function.name, part, read) for function in plan.functions for variant in function.variants
+            for kernel, read in _reading(variant.program.steps, constants(variant.program.steps))
+            if isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) for part in kernel.contractions]
 
 
-def constants(plan: ModelPlan) -> dict[str, int]:
-    """Bytes of constants that a call of each function reads: of the variant that reads most."""
-    def read(variant: Variant) -> int:
-        buffers = {p for step in variant.program.kernel_steps for p in step.kernel.params if p.kind == "packed"}
-        return sum(bytes_of(p).value for p in buffers)
-    return {function.name: max(map(read, function.variants), default=0) for function in plan.functions}
+def constants(steps: Sequence[Element]) -> int:
+    """Bytes of constants that steps read."""
+    buffers = {p for step in leaves(steps) for p in step.kernel.params if p.kind == "packed"}
+    return sum(bytes_of(p).value for p in buffers)
+
+
+def _reading(steps: Sequence[Element], around: int) -> Iterator[tuple[Kernel, int]]:
+    """Every kernel, with the bytes of constants that are read from one call of it to the next: those of the loop, or of
+    the tiles, that it stands in, else `around`."""
+    for item in steps:
+        if isinstance(item, Branch):
+            yield from _reading([*item.then, *item.other], around)
+        elif isinstance(item, (Loop, Tiles)):
+            test = item.test if isinstance(item, Loop) else []
+            yield from _reading([*test, *item.body], constants([item]))
+        else:
+            yield item.kernel, around
 
 
 def between(read: int, target: Target) -> int:
-    """Bytes of constants that lie between two uses of a kernel's, where a call of the model reads so many: those that
-    push out of the caches what the whole model pushes out. 0: what the model reads stays in the second cache."""
+    """Bytes of constants that lie between two uses of a kernel's where so many are read from one to the other: as many
+    as push the same out of the caches. 0: they stay in the second cache."""
     last = max(target.l2, target.l3)
     return 0 if read <= target.l2 or not last else min(read, BEYOND * last, MOST_BETWEEN)
 
@@ -156,20 +167,20 @@ def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel,
 
 
 def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str, Entry], again: bool,
-          functions: Sequence[str] = (), read: Mapping[str, int] | None = None) -> list[Case]:
+          functions: Sequence[str] = (), reads: Sequence[int] = ()) -> list[Case]:
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
     with other templates, with another compiler or in another unit (all of them where `again`). functions: whose each
-    kernel is, where there are several; read: bytes of constants that a call of each function reads."""
+    kernel is, where there are several; reads: bytes of constants that are read from one call of each to the next."""
     found: dict[str, Case] = {}
-    far = {name: between(size, tools.target) for name, size in (read or {}).items()} \
-        if tools.count == "time" and not bare(tools.target) else {}
+    timed = tools.count == "time" and not bare(tools.target)
+    far = [between(read, tools.target) if timed else 0 for read in reads or [0] * len(kernels)]
     templates, compiler = locks.templates_digest(), tools.compiler.release
-    for kernel, owner in zip(kernels, functions or [""] * len(kernels), strict=True):
+    for kernel, owner, distance in zip(kernels, functions or [""] * len(kernels), far, strict=True):
         for isa in made_for(kernel, tools.target):
             key = kernel_key(kernel, isa, tools.target.name)
             if key in found:
                 found[key] = replace(found[key], functions=found[key].functions | {owner},
-                                     between=max(found[key].between, far.get(owner, 0)))
+                                     between=max(found[key].between, distance))
                 continue
             legal = tuple(table.tried(kernel, isa, tools.target, tune_pace.MOST))
             entry = known.get(key)
@@ -180,7 +191,7 @@ def cases(kernels: Sequence[ContractionKernel], tools: Toolset, known: dict[str,
                 continue
             incumbent = named or table.choose(kernel, isa, tools.target)
             found[key] = Case(key, kernel, sizes(kernel, LONG), legal, incumbent,
-                              WORTH_MEASURED if named and good else WORTH, frozenset({owner}), far.get(owner, 0))
+                              WORTH_MEASURED if named and good else WORTH, frozenset({owner}), distance)
     return list(found.values())
 
 
@@ -193,7 +204,7 @@ def _applies(entry: Entry | None, kernel: ContractionKernel, isa: str) -> Schedu
 def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
          behind: Mapping[str, int] | None = None, functions: Sequence[str] = (), most: float | None = None,
-         waits: Say = lambda line: None, read: Mapping[str, int] | None = None) -> Result:
+         waits: Say = lambda line: None, reads: Sequence[int] = ()) -> Result:
     """Brings the lock up to date with the kernels; entries of other kernels stay as they are. What was measured is kept
     when the user interrupts it (Stopped), and when the budget (seconds) is used up. The best instruction set comes
     first, and where time is limited one kernel of each function, then the kernels of known sizes, of these those with
@@ -201,7 +212,8 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     of each are measured that it is enough for all kernels. keep: whether the lock is written; behind: what else is to
     be measured then, for those who wait; functions: whose each kernel is; most: seconds in place of the budget until
     each function has a kernel that is measured; waits: told that another one measures, which the budget does not
-    count; read: bytes of constants that a call of each function reads."""
+    count; reads: bytes of constants that are read from one call of each kernel to
+    the next."""
     check(tools.count, tools.target, tools.wrapper)
     begun = machine_lock.now()
     known = locks.read(lock)
@@ -216,7 +228,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
     try:
         with limited(budget if budget is None or most is None else max(budget, most)):
             order = best_first(tools)
-            todo = sorted(cases(kernels, tools, known, again, functions, read),
+            todo = sorted(cases(kernels, tools, known, again, functions, reads),
                           key=lambda case: order.index(case.incumbent.isa))
             if keep and todo:
                 locks.require_writable(lock)

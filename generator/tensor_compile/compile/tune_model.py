@@ -165,11 +165,11 @@ class _Search:
             tools = Toolset(of.compiler, of.target, self.options.cflags, self.options.open_cache(),
                             self.request.wrapper, self.request.link_args, self.request.jobs, self.request.count,
                             of.host.command)
-            names, kernels = [*zip(*tune.of_functions(of.plan), strict=True)] or ((), ())
+            names, kernels, reads = [*zip(*tune.of_functions(of.plan), strict=True)] or ((), (), ())
             result = tune.tune(kernels, tools, self.options.lock_path, self.request.rounds, self.request.again,
                                self.say(progress), self.clock.left(1 - reserved), self.request.keep, behind, names,
                                self.clock.left_at_most() if self.clock.most else None,
-                               progress.notes(self.options.shown), tune.constants(of.plan))
+                               progress.notes(self.options.shown), reads)
         self.result = result
         if shares:
             self.splits()
