@@ -109,7 +109,7 @@ def distant(tools: harness.Toolset, kernels: list) -> None:
 
 def figures() -> None:
     """What a core multiplies and reads in a cycle, as its target file has it, decides between schedules."""
-    target, kernel = targets.load(targets.find("x86_64")), matmul(128, 768, 3072)
+    target, kernel = targets.load(targets.find("x86_64")), matmul(512, 4096, 512)
 
     def chosen(isa: str = "avx512", **of: float) -> str:
         return table.choose(kernel, isa, replace(target, **of)).name

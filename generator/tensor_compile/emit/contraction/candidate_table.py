@@ -67,9 +67,10 @@ def micro_pointers(rows: int, columns: int, steps: bool) -> int:
 
 def step_cycles(isa: InstructionSet, rows: int, columns: int, fmas: float = 0.0) -> float:
     """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators. fmas:
-    those of a processor in a cycle, where they are not the instruction set's."""
-    row = max(1, columns // isa.lanes)
-    return max(rows * row / (fmas or isa.fmas), (rows + row) / isa.loads, float(isa.latency)) + LOOP
+    those of a processor in a cycle, where they are not the instruction set's. One that does half of them takes vectors
+    in halves, loads as well."""
+    row, slower = max(1, columns // isa.lanes), isa.fmas / fmas if fmas else 1.0
+    return max(slower * max(rows * row / isa.fmas, (rows + row) / isa.loads), float(isa.latency)) + LOOP
 
 
 def tile_step_cycles(rows: int, columns: int, depth: int) -> float:

@@ -444,15 +444,17 @@ class _Model:
         else:
             step = self.form.pace * step_cycles(self.isa, height, columns, self.target.fmas(self.isa))
             step += self.conflicts(height) + EDGE * height * self.edges
+        slower = self.isa.fmas / self.target.fmas(self.isa)    # vectors in halves, at the ends of tiles as well
         stream = self.form.b_bytes * self.k * columns / self.pace(width) + self.a_row_bytes * height / self.row_pace
         if whole and self.counts_little and self.pace(width) == self.paces[0]:
             step -= LOOP - NAMED_LOOP
-        time = _beside(steps * step, stream) * (self.part if height == self.schedule.mr else 1.0) + 20 + 3 * registers
+        time = _beside(steps * step, stream) * (self.part if height == self.schedule.mr else 1.0) + 20 * slower \
+            + 3 * registers * slower
         blocks = -(-self.k // self.block)
         if whole:
-            time += (blocks - 1) * (20 + 2 * registers)
+            time += (blocks - 1) * (20 + 2 * registers) * slower
         else:   # accumulators leave and come back, once a block
-            time += 30 + 2 * height + 2 * registers * blocks + registers
+            time += (30 + 2 * height + 2 * registers * blocks + registers) * slower
             if self.access.bounds and not self.schedule.packed_a:
                 time += (self.access.taps or 1) * height
         return time
