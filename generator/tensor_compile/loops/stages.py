@@ -52,8 +52,9 @@ def staged(steps: Sequence[Element], buffers: Mapping[str, Buffer], target: Targ
     room = GROWS * max((_scratch((step,)) for step in leaves(best.steps)), default=0)
     for first, end in _stretches(best.steps):
         row = [s for s in best.steps[first:end] if isinstance(s, Step)]
-        by_stage = _by_stage(row)
-        if len(by_stage) >= _intervals(row) or not _near(row, buffers, target):
+        needs = _needs(row)
+        by_stage = _by_stage(row, needs)
+        if len(by_stage) >= _intervals(needs) or not _near(row, buffers, target):
             continue
         order = [s for stage in by_stage for s in stage]
         more = tuple(stage for stage in by_stage if len(stage) > 1)
@@ -116,19 +117,19 @@ def _conflict(touch: Touch, before: Touch) -> bool:
     return any(conflicts(touch, before, lambda mine, other: False))
 
 
-def _by_stage(row: Sequence[Step]) -> list[Stage]:
+def _by_stage(row: Sequence[Step], needs: Sequence[set[int]]) -> list[Stage]:
     """Each step in the first stage behind those of what it needs."""
     at: list[int] = []
-    for needs in _needs(row):
-        at.append(max((at[i] + 1 for i in needs), default=0))
+    for mine in needs:
+        at.append(max((at[i] + 1 for i in mine), default=0))
     return [tuple(s for s, stage in zip(row, at, strict=True) if stage == i) for i in range(max(at, default=-1) + 1)]
 
 
-def _intervals(row: Sequence[Step]) -> int:
-    """Into how many parts barriers cut the steps as they stand."""
+def _intervals(needs: Sequence[set[int]]) -> int:
+    """Into how many parts barriers cut steps with these needs as they stand."""
     count, since = 0, -1
-    for i, needs in enumerate(_needs(row)):
-        if count == 0 or any(j >= since for j in needs):
+    for i, mine in enumerate(needs):
+        if count == 0 or any(j >= since for j in mine):
             count, since = count + 1, i
     return count
 
