@@ -5,10 +5,13 @@ rows of windows share words where the stride is 1 and a byte is free: odd and ev
 shares that begin at odd rows. One program a case, as the functions of such kernels have the same names."""
 from dataclasses import replace
 
-from cases import buffer, Case, Const, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
-from harness import run_all
+from harness import buffer, Case, loop, run_all
 from tap import done, ok
 from tensor_compile.emit.integers.windows import emit_byte_window
+from tensor_compile.loops.loop_ir import Phase, Store
+from tensor_compile.loops.scalar_ir import Const, Reduction
+from tensor_compile.symbolic import Sym, sym
+from writing import f32, load, op, small
 
 # images, height, width, channels, window, stride, padding, dtypes of image and results, largest factor, zero point
 CASES = ((1, 5, 4, 16, 3, 1, 1, "u8", "i8", 0.02, -3), (1, 6, 5, 32, 3, 2, 1, "i8", "u8", 2, -3),

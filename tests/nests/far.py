@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done where tensors are larger than caches, on small ones: rows are fetched ahead, results are stored past the
 caches. And quotients by one number."""
-from cases import load, op, small
 from harness import Case, buffer, loop, run_all
 from tap import done, ok
-from tensor_compile.emit.nests import loop_nest
+from tensor_compile.emit.nests import far
 from tensor_compile.emit.kernels import emit_kernel
 from tensor_compile.loops.loop_ir import Phase, RowReduce, Store
 from tensor_compile.loops.scalar_ir import Local, Reduction
 from tensor_compile.symbolic import sym
+from writing import load, op, small
 
-loop_nest.FAR, loop_nest.NEAR = 1 << 10, 1 << 4
+far.FAR, far.NEAR = 1 << 10, 1 << 4
 
 
 def quotients(m: int, n: int) -> Case:

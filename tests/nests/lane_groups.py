@@ -9,11 +9,13 @@ several parts, windows of a line and of one term, positions of one part and of s
 import itertools
 import sys
 
-from cases import buffer, Case, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
-from harness import run_all
+from harness import buffer, Case, loop, run_all
 from tap import done, ok
 from tensor_compile.emit.kernels import emit_kernel
-from tensor_compile.symbolic import ZERO, const
+from tensor_compile.loops.loop_ir import Phase, Store
+from tensor_compile.loops.scalar_ir import Reduction
+from tensor_compile.symbolic import Sym, ZERO, const, sym
+from writing import f32, load, op, small
 
 # groups, operands and results of each, height, width, window, stride, dilation, padding
 CASES = [(4, 4, 4, 3, 19, (3, 3), 1, 1, 1), (8, 2, 2, 3, 9, (3, 3), 1, 1, 1), (2, 8, 8, 4, 9, (3, 3), 1, 1, 1),

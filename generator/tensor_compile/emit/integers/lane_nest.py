@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Iterable, Mapping
 
+from ...instruction_sets import instruction_set
 from ...loops.constant_facts import ConstantFacts
 from ...loops.loop_ir import LoopNestKernel, Phase, RowReduce, Store
 from ...loops.scalar_ir import Acc, Apply, Buffer, Load, Reduction, Scalar
@@ -14,11 +15,13 @@ from ...loops.scalars import identity, own_expressions, walk
 from ...symbolic import Sym
 from ..frame import PROCESSOR
 from .lanes import LANES, LanesEmitter, call_of
-from ..nests.loop_nest import LoopNestEmitter
+from ..nests.general_nest import GeneralNest
+from ..nests.loop_nest import function
 from ..nests.row_sums import row_reduces
 from ..constants import constant
 from ..scalar import CValue, extent
 
+HEADERS = ("tc_scalar.h", "tc_fixed.h", "tc_helium.h")
 _NARROW = ("i8", "u8")
 _LANES = ("i32", *_NARROW)      # dtypes whose values are lanes of i32
 _COMPARED = {"gt": "vcmpgtq_s32", "lt": "vcmpltq_s32", "ge": "vcmpgeq_s32", "le": "vcmpleq_s32", "eq": "vcmpeqq_s32",
@@ -32,8 +35,11 @@ _REDUCED = {"sum": ("vaddq_s32", "vaddq_m_s32", "vaddvq_s32({})"),
 
 def emit_lane_nest(kernel: LoopNestKernel, isa: str, symbol: str) -> str | None:
     """The kernel's C; None where no loop of it is known to lanes."""
-    emitter = _LaneNestEmitter(kernel, isa, NestLanesEmitter)
-    return emitter.source(symbol, PROCESSOR) if any(map(emitter.by_lanes, kernel.phases)) else None
+    nest = _LaneNest(kernel, instruction_set(isa), NestLanesEmitter)
+    if not any(map(nest.by_lanes, kernel.phases)):
+        return None
+    nest.nest()
+    return function(nest, symbol, PROCESSOR, [PROCESSOR.header, *HEADERS])
 
 
 class _Known:
@@ -187,8 +193,7 @@ class NestLanesEmitter(LanesEmitter):
         self.lines.append(f"{self.some('store', node.value.dtype, place, text)};")
 
 
-class _LaneNestEmitter(LoopNestEmitter):
-    HEADERS = ("tc_scalar.h", "tc_fixed.h", "tc_helium.h")
+class _LaneNest(GeneralNest):
     e: NestLanesEmitter
 
     def by_lanes(self, phase: Phase) -> bool:

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 from typing import Iterable, Sequence
 
+from ...loops.loop_ir import LoopNestKernel
 from ...loops.scalar_ir import Reduction, Scalar
 from ...loops.scalars import domain_size, walk
 from ...symbolic import Expr
-from ..scalar import indent
+from ..scalar import indent, ScalarEmitter
 
+PIECE = 1024      # elements of the innermost loop that a thread takes at a time, a multiple of 16
+GRAIN = 4096      # elements that are worth another thread
 LEAST = 32        # elements of the innermost loop that a thread takes at a time, where each has many terms
 FEW_ITEMS = 64    # below which a large team shares what is inside of them, too
 
@@ -31,6 +34,23 @@ def channels_of(items: Expr, channels: Expr) -> int | None:
         return None
     each = max(LEAST, -(-channels.value * items.value // FEW_ITEMS // 16) * 16)
     return each if each < channels.value else None
+
+
+def elements_of_row(kernel: LoopNestKernel) -> int:
+    """Where that is a number."""
+    inner = domain_size(kernel.phases[0].vars)
+    return inner.value if inner.is_const else PIECE
+
+
+def share(e: ScalarEmitter, items: Expr, grain: int) -> list[str]:
+    """Declares `begin` and `end` of a thread's items; ends the function where it has none. grain: how many are worth a
+    thread."""
+    n = e.index(items)
+    team = f"tc_min(threads, ({n} + {grain - 1}) / {grain})" if grain > 1 else "threads"
+    return ["tc_index begin, end;", f"const tc_index items = {n};",
+            *([f"const tc_index team = {team};", "if (thread >= team)", "    return;"] if grain > 1 else []),
+            f"tc_split(items, thread, {'team' if grain > 1 else 'threads'}, &begin, &end);",
+            "if (begin >= end)", "    return;"]
 
 
 def positions(loops: Sequence[tuple[str, str]], at: str, kind: str = "tc_index") -> list[str]:

@@ -9,14 +9,15 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import Phase, RowReduce
 from ...loops.scalar_ir import Apply, Local, Scalar
 from ...loops.scalars import domain_size, identity, Rewriter, rewritten, walk
 from ...records import dataclass
-from ...symbolic import Expr, Sym
+from ...symbolic import Expr, Sym, divisor_of
 from .reduction import BLOCK, POSITIONS, better, empty, joining, lanes_of, term
 from ..constants import constant
-from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, indent, splat
+from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, indent, splat, vectorizable
 
 
 AT_ONCE = 4    # vectors that tcv_divs_by_f32 divides at most
@@ -115,6 +116,23 @@ class RowSum:
 def row_reduces(phase: Phase) -> list[RowReduce]:
     """Its reductions, sorts apart."""
     return [r for r in phase.reduces if isinstance(r, RowReduce)]
+
+
+def is_wide(phase: Phase, isa: InstructionSet) -> bool:
+    """Whether the innermost loop of a phase runs 16 at a time."""
+    reduces = row_reduces(phase)
+    if len(reduces) < len(phase.reduces):
+        return False
+    inner, outer = phase.vars[-1], phase.vars[:-1]
+    most = extent(inner).range()[1]
+    counted = not outer and most is not None and most < 1 << 31    # positions are lanes of i32
+    wide = isa.has_vectors and phase.vector and vectorizable(phase.values, inner) \
+        and all(counted and r.value.dtype in ("f32", "i32") if r.op in POSITIONS else r.dtype in V_TYPE
+                for r in reduces)
+    ordered = any(r.order == "lanes" for r in reduces)
+    running = any(r.order == "running" for r in reduces)
+    # with outer loops a row of the inner variable has to start at lane 0
+    return wide and not running and not (ordered and outer and divisor_of(extent(inner)) % 16)
 
 
 def copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:

@@ -11,15 +11,28 @@ from __future__ import annotations
 from typing import Iterator
 
 from ...graph.dtypes import DTYPES
+from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel, Phase, Store
 from ...loops.scalar_ir import Apply, Load
 from ...loops.scalars import extent, is_function, loads, walk
 from ...symbolic import Sym, product
 from ...symbolic.typical import typical as size
+from .row_sums import is_wide
 
 MOST = 4          # rows
 FEW = 2           # where the data of a block of rows do not all stay in the first cache
+FEW_ROWS = 16     # rows below which none are joined, so that a team finds enough of them
+A_ROW = 4         # vectors that a row of reductions keeps in registers
 FIRST_CACHE = 1 << 15    # bytes of a first cache
+
+
+def joined_rows(kernel: LoopNestKernel, isa: InstructionSet) -> int:
+    """Of a kernel; 1 where rows stay apart: all phases are 16 wide and rows share no memory where they do not."""
+    count = product(extent(s) for s in kernel.rows)
+    joins = kernel.rows and not (count.is_const and count.value < FEW_ROWS) \
+        and any(s.reduces for s in kernel.phases) and all(not s.vars or is_wide(s, isa) for s in kernel.phases) \
+        and not any(b.kind == "scratch" for b in kernel.params)
+    return rows_together(kernel, max(1, isa.room // A_ROW)) if joins else 1
 
 
 def rows_together(kernel: LoopNestKernel, most: int) -> int:

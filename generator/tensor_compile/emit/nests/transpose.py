@@ -12,8 +12,8 @@ from ...graph.dtypes import DTYPES, NARROW_FLOATS
 from ...loops.loop_ir import LoopNestKernel, Store
 from ...loops.scalar_ir import Buffer, Load
 from ...records import dataclass
-from ...symbolic import Expr, Sym, ZERO
-from .items import next_item, positions
+from ...symbolic import Expr, Sym, ZERO, product
+from .items import next_item, positions, share
 from ..scalar import C_TYPE, ScalarEmitter, extent, indent
 
 SIDE = 16
@@ -67,8 +67,9 @@ def _steps(store: Store, x: Load, buffers: dict[str, Buffer], lane: Sym, column:
 
 
 def emit(e: ScalarEmitter, kernel: LoopNestKernel, t: Transposition) -> None:
-    """The loops over items begin to end-1. All of the last row's variable is one thread's, 16 at a time."""
+    """Rows, split over the team. All of the last row's variable is one thread's, 16 at a time."""
     alone = kernel.rows[:-1]
+    e.lines += share(e, product(extent(s) for s in alone), max(1, kernel.grain // max(1, t.count)))
     loops = [(e.bind(s), e.index(extent(s))) for s in alone]
     e.lines += positions(loops, "begin")
     e.open(alone)

@@ -13,8 +13,9 @@ from ...loops.loop_ir import LoopNestKernel
 from ...loops.scalar_ir import Load
 from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO, const, divisor_of, product
-from .items import FEW_ITEMS, next_item, positions
+from .items import elements_of_row, FEW_ITEMS, next_item, positions, share
 from ..scalar import ScalarEmitter, extent
+from . import far
 
 LINE = 64       # bytes of a line of the caches
 SMALLEST = 16   # rows and columns of a matrix that is worth it; of 8 bytes an element half of it
@@ -102,8 +103,15 @@ def _count(size: Expr, most: int) -> Expr:
     return const(max(1, size.value // most)) if size.is_const else (size + (most - 1)) // most
 
 
-def emit(e: ScalarEmitter, t: Turn, tiled: Tiles, far: str) -> None:
-    """The loops over items begin to end-1. A tile begins at a line of the result and has a line or more."""
+def emit(e: ScalarEmitter, kernel: LoopNestKernel, t: Turn) -> None:
+    """Tiles, split over the team. One begins at a line of the result and has a line or more."""
+    tiled = tiles(t)
+    items = product(extent(s) for s in t.others) * tiled.rows * tiled.columns
+    e.lines += share(e, items, max(1, kernel.grain // max(1, tiled.elements // elements_of_row(kernel))))
+    b, passes = e.buffers[t.target], "0"
+    if b.kind == "output" and far.large(b) and t.whole:
+        passes = "far"
+        e.lines.append(far.test(e, kernel, [b.name]))
     loops = [(e.bind(s), e.index(extent(s))) for s in t.others]
     counts = [(e.fresh(name), e.index(count)) for name, count in (("rows", tiled.rows), ("columns", tiled.columns))]
     loops += [loop for loop in counts if loop[1] != "1"]
@@ -123,7 +131,8 @@ def emit(e: ScalarEmitter, t: Turn, tiled: Tiles, far: str) -> None:
     e.lines += [f"const tc_index {to_step} = {e.index(t.to_step)}, {from_step} = {e.index(t.from_step)};",
                 f"tc_turn_{t.size}({e.pointers[t.target]} + ({e.index(t.to_first)}) + {column} * {to_step} + {row}, "
                 f"{to_step},", f"          {e.pointers[t.source]} + ({e.index(t.from_first)}) + {row} * {from_step} + "
-                f"{column}, {from_step}, {last_row} - {row}, {last_column} - {column}, {far});"]
+                f"{column}, {from_step}, {last_row} - {row}, {last_column} - {column}, {passes});"]
     e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
     e.close("for (tc_index item = begin; item < end; ++item)")
-
+    if passes == "far":
+        e.lines += far.END

@@ -17,7 +17,7 @@ from ...loops.scalar_ir import Buffer, Load, Reduction, Scalar
 from ...loops.scalars import Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO, const, product, sym
-from .items import next_item, positions
+from .items import elements_of_row, next_item, positions, share
 from .turned_copies import LINE, Turn, worth
 from ..scalar import C_TYPE, ScalarEmitter, extent
 
@@ -88,8 +88,10 @@ def _across(x: Load, buffer: Buffer, inner: Sym, rows: tuple[Sym, ...]) -> tuple
     return column, Turn(x.buffer, "", DTYPES[x.dtype].bytes, inner, column, (), first, ZERO, step, ZERO)
 
 
-def emit(e: ScalarEmitter, kernel: LoopNestKernel, c: TurnedLoads, body: Callable[[Phase, str, str], None]) -> None:
-    """The loops over items begin to end-1. body: writes the loop of a phase from one of its elements to another."""
+def emit(e: ScalarEmitter, kernel: LoopNestKernel, c: TurnedLoads, body: Callable[[list[Phase], tuple[str, str]], None]
+         ) -> None:
+    """Pieces of rows, split over the team. body: writes the loop of a phase from one of its elements to another."""
+    e.lines += share(e, c.items, max(1, kernel.grain // max(1, c.side * c.length // elements_of_row(kernel))))
     loops = [(e.bind(s), e.index(extent(s))) for s in c.others]
     loops += [(e.fresh("columns"), e.index(c.columns)), (e.fresh("piece"), e.index(c.pieces))]
     (columns, _), (piece, _) = loops[-2:]
@@ -115,7 +117,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, c: TurnedLoads, body: Callabl
     column = e.bind(c.column)
     e.open((c.column,))
     (phase,), change = kernel.phases, Rewriter(leaf=taken.get)
-    body(replace(phase, stores=tuple(rewritten(x, change) for x in phase.stores)), e.names[low], high)
+    body([replace(phase, stores=tuple(rewritten(x, change) for x in phase.stores))], (e.names[low], high))
     e.close(f"for (tc_index {column} = {e.names[first]}; {column} < {last}; ++{column})")
     e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
     e.close("for (tc_index item = begin; item < end; ++item)")

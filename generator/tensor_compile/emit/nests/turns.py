@@ -6,8 +6,8 @@ from __future__ import annotations
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel
 from ...loops.scalars import loads, substitute
-from ...symbolic import const
-from .items import next_item, positions
+from ...symbolic import const, product
+from .items import next_item, positions, share
 from ..scalar import ScalarEmitter, extent, splat
 
 TURNS = 3
@@ -29,8 +29,9 @@ def in_turn(kernel: LoopNestKernel, isa: InstructionSet) -> bool:
 
 
 def emit(e: ScalarEmitter, kernel: LoopNestKernel) -> None:
-    """The loops over items begin to end-1, each a row of points."""
+    """Rows of points, split over the team."""
     alone, turn, (phase,) = kernel.rows[:-1], kernel.rows[-1], kernel.phases
+    e.lines += share(e, product(extent(s) for s in alone), max(1, kernel.grain // TURNS))
     (store,), (inner,) = phase.stores, phase.vars
     loops = [(e.bind(s), e.index(extent(s))) for s in alone]
     e.lines += positions(loops, "begin")

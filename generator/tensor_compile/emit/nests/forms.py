@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which form a loop nest has: what it is beyond loops over rows, where an instruction set gains from that."""
+from __future__ import annotations
+
+from ...instruction_sets import InstructionSet
+from ...loops.loop_ir import LoopNestKernel
+from ...records import dataclass
+from .row_parts import RowParts
+from .row_sums import is_wide
+from .transpose import Transposition, transposition
+from .turned_copies import Turn, turn
+from .turned_loads import TurnedLoads, turned_loads
+from . import lane_groups, turns, window
+
+
+@dataclass(frozen=True, slots=True)
+class Scatter:
+    """scatter.py"""
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """turns.py"""
+
+
+Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | Turns
+
+
+def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
+    """None of a general nest (general_nest.py)."""
+    if any(x.dynamic for x in kernel.stores):
+        return Scatter()
+    if not isa.has_vectors:
+        return None
+    found: Form | None = transposition(kernel) or turn(kernel)
+    if found is not None:
+        return found
+    first = kernel.phases[0]
+    across = turned_loads(kernel)
+    if across is not None and is_wide(first, isa):
+        return across
+    groups = lane_groups.find(kernel, isa)
+    if groups is not None and is_wide(groups.kernel.phases[0], isa):
+        return RowParts(groups.cut, groups)
+    cut = window.cut(kernel, isa)
+    if cut is not None and is_wide(first, isa):
+        return RowParts(cut)
+    return Turns() if turns.in_turn(kernel, isa) and is_wide(first, isa) else None

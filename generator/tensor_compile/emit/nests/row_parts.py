@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Nests whose last row variable is cut into parts (window.Cut): positions of a part are computed side by side, windows
+as window.py has them, sums of a few channels a group as lane_groups.py has them. Parts, and channels where these are
+few, are split over the team. The first and the last part are code of their own where they differ from others."""
+from __future__ import annotations
+
+from typing import Callable
+
+from ...instruction_sets import WIDE
+from ...loops.loop_ir import LoopNestKernel, Phase, Store
+from ...records import dataclass
+from ...symbolic import Expr, Sym, const, product, sym
+from .items import channels_of, next_item, positions, share
+from .row_sums import copied
+from ..scalar import ScalarEmitter, extent, indent
+from . import along_lines, lane_groups, window
+
+Piece = tuple[str, str]    # the first channel and the one behind the last
+
+
+@dataclass(frozen=True, slots=True)
+class RowParts:
+    """groups: None where the phase stores windows."""
+
+    cut: window.Cut
+    groups: lane_groups.LaneGroups | None = None
+
+
+def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callable[[list[Phase], Piece | None], None]
+         ) -> None:
+    """body: writes the loop over the channels of some positions, a phase each."""
+    parts, groups = form.cut, form.groups
+    width, count = parts.width, parts.count
+    alone, (phase,) = kernel.rows[:-1], kernel.phases
+    items = product(extent(s) for s in alone) * count
+    channels = extent(phase.vars[0])
+    whole = groups is None or groups.side * groups.outs == WIDE   # pieces begin where lanes do
+    each = channels_of(items, channels) if kernel.grain == 1 and whole and parts.blocks is None else None
+    pieces = -(-channels.value // each) if each else 1
+    e.lines += share(e, items * pieces, max(1, kernel.grain // width))
+    loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
+    part, piece = loops[-1][0], None
+    if pieces > 1:
+        loops.append((e.fresh("piece"), str(pieces)))
+    e.lines += positions(loops, "begin")
+    e.open(alone)
+    if pieces > 1:
+        piece = e.fresh("low"), e.fresh("high")
+        e.lines += [f"const tc_index {piece[0]} = {loops[-1][0]} * {each};",
+                    f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
+
+    def some(first: Expr, size: int) -> None:
+        copies = [copied(phase, parts.row, first + i, "") for i in range(size)]
+        if groups is not None:
+            lane_groups.emit(e, groups, copies, piece)
+        elif parts.blocks is None:
+            body(copies, piece)
+        else:
+            _along(e, [x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
+
+    before = not parts.alike
+    behind = count > 1 and (before or parts.rest < width)
+    heads = []
+    if before:
+        heads.append((f"if ({part} == 0)" if count > 1 else "", const(0), width))
+    if behind:
+        test = f"if ({part} == {count - 1})"
+        heads.append((f"else {test}" if before else test, const(width * (count - 1)), parts.rest))
+    between = count - len(heads)
+    blocks: list[tuple[str, list[str]]] = []   # what all parts need is written before the first of them
+    for head, first, size in heads:
+        e.open()
+        some(first, size)
+        blocks.append((head, e.scopes.pop().lines))
+    if between > 0:
+        at = Sym("part", 0, between - 1)
+        e.open((at,))
+        e.names[at] = e.fresh("at")
+        e.lines.append(f"const tc_index {e.names[at]} = {part} - {int(before)};")
+        some((sym(at) + int(before)) * width, width)
+        blocks.append(("else" if heads else "", e.scopes.pop().lines))
+    for head, lines in blocks:
+        e.lines += [f"{head} {{".lstrip(), *indent(lines), "}"]
+    e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
+    e.close("for (tc_index item = begin; item < end; ++item)")
+
+
+def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block]) -> None:
+    """The results of lines that lie above each other, 16 of each at a time."""
+    for block, lane, at in along_lines.vectors(e, blocks):
+        here = along_lines.moved(stores, lanes, at)
+        window.compute(e, here, along_lines.Line(e, lane, block.lanes))
+        e.stores(here)
