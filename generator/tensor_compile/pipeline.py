@@ -213,9 +213,13 @@ def _bake(state: State, asked: Asked) -> State:
 
 
 def _winograd(state: State, asked: Asked) -> State:
-    module = state.graph.module
-    told = tuple(decision for function in module.functions.values() for decision in decisions(function))
-    return replace(state, graph=on_module(each(winograd))(state.graph), winograd=told)
+    told: list[Decision] = []
+
+    def on_each(function: Function) -> Function:
+        decided = decisions(function)
+        told.extend(decided.values())
+        return winograd(function, decided)
+    return replace(state, graph=on_module(each(on_each))(state.graph), winograd=tuple(told))
 
 
 def _points(state: State, asked: Asked) -> State:

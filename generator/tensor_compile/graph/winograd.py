@@ -132,14 +132,14 @@ class Decision:
     why: str
 
 
-def decisions(function: Function) -> list[Decision]:
+def decisions(function: Function) -> dict[Node, Decision]:
     """Of every convolution, in order."""
     constant = constants(function)
-    found = [(node, decided(node, constant)) for node in function.nodes if node.op == "convolution"]
-    return [Decision(node.loc, node.scope, form, why) for node, (form, why) in found]
+    found = [(node, _decided(node, constant)) for node in function.nodes if node.op == "convolution"]
+    return {node: Decision(node.loc, node.scope, form, why) for node, (form, why) in found}
 
 
-def decided(node: Node, constant: set[Node]) -> tuple[Form | None, str]:
+def _decided(node: Node, constant: set[Node]) -> tuple[Form | None, str]:
     """How a convolution is computed, and why so; None: as it is."""
     result, (x, w), attrs = node.types[0], node.operands, node.attrs
     sizes = (*w.shape, *x.shape[2:], *result.shape[2:])
@@ -197,11 +197,9 @@ def _products(rows: int, outs: int, ins: int, weights: int) -> float:
 
 
 # -- the graph -------------------------------------------------------------------------------------------------------
-def winograd(function: Function) -> Function:
-    """The function with such convolutions at points."""
-    constant = constants(function)
-    found = {node: decided(node, constant)[0] for node in function.nodes if node.op == "convolution"}
-    return at_points(function, {node: form for node, form in found.items() if form is not None}, Convolution)
+def winograd(function: Function, decided: Mapping[Node, Decision]) -> Function:
+    """The function with its convolutions as was decided of them."""
+    return at_points(function, {node: d.form for node, d in decided.items() if d.form is not None}, Convolution)
 
 
 def at_points(function: Function, forms: Mapping[Node, Form], kind: type[Convolution]) -> Function:
