@@ -9,6 +9,7 @@ from typing import Iterator
 from .records import dataclass
 
 WIDE = 16             # lanes of a vector operation, whatever the registers of the instruction set
+CACHE_LINE = 64       # bytes of a line of the caches, on every target whose kernels have vectors
 TABLE = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tensor_compile" / "instruction_sets.def"
 TRAITS = ("BASELINE", "PLAIN_SCHEDULE", "BYTE_VECTORS", "BYTE_PAIRS", "TILES")
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Mapping
 
-from ..instruction_sets import instruction_set
+from ..instruction_sets import CACHE_LINE, instruction_set
 from ..graph.dtypes import DTYPES
 from ..symbolic import Expr, is_nonnegative, sym, ZERO
 from ..target import Target
@@ -22,7 +22,6 @@ from .scalars import domain_size, extent
 from .tile_panels import Panels
 
 TURNED = 16        # bytes of each column that are turned at a time
-LINE = 64          # bytes of a line of the caches: columns are whole lines, or lie one behind the other
 
 
 def most_rows(arch: str) -> int:
@@ -50,7 +49,7 @@ def without_panels(p: Panels, buffers: Mapping[str, Buffer], target: Target) -> 
     apart, a_step = address.coefficient(n), buffers[kernel.a.buffer].address(kernel.a.index).coefficient(k)
     if address.coefficient(k) != 1 or apart is None or not apart.is_const or a_step is None or not a_step.is_const:
         return "the columns do not lie term by term"
-    whole = (TURNED if apart == terms else LINE) // DTYPES[read.dtype].bytes
+    whole = (TURNED if apart == terms else CACHE_LINE) // DTYPES[read.dtype].bytes
     if not terms.is_const or terms.value % whole or apart.value < terms.value:
         return f"columns of {terms} terms that lie {apart} apart"
     return changed(buffers, kernel, b=(read,), b_panel=0)

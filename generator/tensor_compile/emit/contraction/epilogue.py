@@ -9,6 +9,7 @@ from typing import Mapping
 
 from ...graph.dtypes import DTYPES
 from ...graph.table import code_of
+from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import ContractionKernel, Store
 from ...loops.masks import conjuncts, holds_where
 from ...loops.scalar_ir import Acc, Apply, Buffer, Const, Scalar
@@ -22,7 +23,6 @@ from ..quantized import ROUNDED, largest, quantized
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
-LINE = 64                 # bytes of a line of the caches
 FEWEST_TERMS = 32         # of sums that take as long as a line from far
 LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
@@ -271,7 +271,7 @@ class Epilogue:
         line has, of the widest elements."""
         kernel = self.kernel
         if not self.vector or not kernel.m:
-            return [], LINE
+            return [], CACHE_LINE
         buffers, rows, last = {p.name: p for p in kernel.params}, set(kernel.m), kernel.n[-1]
         found = []
         for x in loads(*(s.value for s in kernel.stores)):
@@ -284,13 +284,13 @@ class Epilogue:
             if self.far(buffer) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
                 found.append((buffer, at, 1))
         if not found:
-            return [], LINE
+            return [], CACHE_LINE
         used = {s for _, at, _ in found for s in at.symbols()}
         number = {p.name: i for i, p in enumerate(kernel.params)}
         return [*self.declared("j", used),
                 *(f"{'tct_fetch_to_write' if written else '__builtin_prefetch'}"
                   f"(({C_TYPE[b.dtype]} *)p[{number[b.name]}] + ({self.text(at)}){'' if written else ', 0, 3'});"
-                  for b, at, written in found)], LINE // max(DTYPES[b.dtype].bytes for b, _, _ in found)
+                  for b, at, written in found)], CACHE_LINE // max(DTYPES[b.dtype].bytes for b, _, _ in found)
 
     def far(self, buffer: Buffer) -> bool:
         """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp

@@ -11,11 +11,11 @@ batches x 16 columns.
 from __future__ import annotations
 
 from ...graph.dtypes import DTYPES
-from ...instruction_sets import InstructionSet, instruction_set
+from ...instruction_sets import CACHE_LINE, InstructionSet, instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.loop_ir import ContractionKernel
 from ...loops.products import F32, Product
-from ...loops.term_by_term import LINE, TURNED
+from ...loops.term_by_term import TURNED
 from ...symbolic import ZERO
 from .access import Access
 from .candidate_table import PANEL
@@ -49,7 +49,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
     place_first, place_row = place(kernel, access, names)
     registers, size = PANEL // isa.lanes, DTYPES[kernel.product.b].bytes
     ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL if size < 4 else PANEL    # columns
-    line = LINE // size
+    line = CACHE_LINE // size
     touched = f"u * {line}" if apart == terms else f"u / {terms // line} * {apart} + u % {terms // line} * {line}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
     values: dict[str, object] = {

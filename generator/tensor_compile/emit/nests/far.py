@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Sequence
 
+from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import LoopNestKernel
 from ...loops.plan import bytes_of
 from ...loops.scalar_ir import Buffer
@@ -24,5 +25,5 @@ def test(e: ScalarEmitter, kernel: LoopNestKernel, outputs: Sequence[str]) -> st
     """Declares `far`: what the kernel touches is more than the threads' caches hold, and these outputs, which are
     stored past them, begin at lines."""
     each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
-    aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & 63) == 0" for name in outputs)
+    aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & {CACHE_LINE - 1}) == 0" for name in outputs)
     return f"const int far = threads * {NEAR} < {each} && {aligned};"

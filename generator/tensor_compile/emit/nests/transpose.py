@@ -9,6 +9,7 @@ collecting each vector from 16 rows.
 from __future__ import annotations
 
 from ...graph.dtypes import DTYPES, NARROW_FLOATS
+from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import LoopNestKernel, Store
 from ...loops.scalar_ir import Buffer, Load
 from ...records import dataclass
@@ -18,7 +19,6 @@ from ..scalar import C_TYPE, ScalarEmitter, extent, indent
 
 SIDE = 16
 MOVED = {"f32": "f32", **dict.fromkeys(NARROW_FLOATS, "u16")}    # what elements of a dtype are moved as
-LINE = 64    # bytes of a line of the caches
 AHEAD = 2    # blocks of 16 rows that are fetched ahead
 
 
@@ -96,7 +96,7 @@ def _ahead(e: ScalarEmitter, t: Transposition) -> list[str]:
     if t.from_step != t.count or (elements.range()[0] or 0) < whole:
         return []
     first, last_block = e.index(t.from_first + AHEAD * whole), e.index(elements - whole)
-    line = LINE // DTYPES[t.dtype].bytes
+    line = CACHE_LINE // DTYPES[t.dtype].bytes
     at = f"(j + i) * {SIDE}" if line == SIDE else f"j * {SIDE} + i * {line}"
     return [f"const {C_TYPE[t.dtype]} *const next = {e.pointers[t.source]} + tc_min({first}, {last_block});",
             f"for (tc_index i = 0; i < {SIDE * SIDE // line}; ++i)", f"    __builtin_prefetch(next + {at}, 0, 2);"]

@@ -9,6 +9,7 @@ compute something.
 from __future__ import annotations
 
 from ...graph.dtypes import DTYPES
+from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import LoopNestKernel
 from ...loops.scalar_ir import Load
 from ...records import dataclass
@@ -17,7 +18,6 @@ from .items import elements_of_row, FEW_ITEMS, next_item, positions, share
 from ..scalar import ScalarEmitter, extent
 from . import far
 
-LINE = 64       # bytes of a line of the caches
 SMALLEST = 16   # rows and columns of a matrix that is worth it; of 8 bytes an element half of it
 ROWS = 256      # of a tile
 LINES = 4       # of a tile's row
@@ -41,7 +41,7 @@ class Turn:
     @property
     def side(self) -> int:
         """Elements of a line."""
-        return LINE // self.size
+        return CACHE_LINE // self.size
 
     @property
     def whole(self) -> bool:
@@ -76,7 +76,7 @@ def turn(kernel: LoopNestKernel) -> Turn | None:
 def worth(s: Sym, dtype: str) -> bool:
     """Whether a matrix has enough along this variable."""
     size = extent(s)
-    return not size.is_const or size.value >= min(SMALLEST, LINE // DTYPES[dtype].bytes)
+    return not size.is_const or size.value >= min(SMALLEST, CACHE_LINE // DTYPES[dtype].bytes)
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,13 +12,14 @@ from dataclasses import replace
 from typing import Callable
 
 from ...graph.dtypes import DTYPES
+from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import LoopNestKernel, Phase
 from ...loops.scalar_ir import Buffer, Load, Reduction, Scalar
 from ...loops.scalars import Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO, const, product, sym
 from .items import elements_of_row, next_item, positions, share
-from .turned_copies import LINE, Turn, worth
+from .turned_copies import Turn, worth
 from ..scalar import C_TYPE, ScalarEmitter, extent
 
 HELD = 2048   # elements that are held at a time, of rows of a line of theirs or more
@@ -71,7 +72,7 @@ def turned_loads(kernel: LoopNestKernel) -> TurnedLoads | None:
     if len(columns) != 1 or len(found) > MOST:
         return None
     (column,) = columns
-    side = max(LINE // t.size for _, t in found.values())
+    side = max(CACHE_LINE // t.size for _, t in found.values())
     return TurnedLoads(inner, column, tuple(s for s in kernel.rows if s != column),
                        tuple((x, t) for x, (_, t) in found.items()), side)
 
@@ -110,7 +111,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, c: TurnedLoads, body: Callabl
         e.pointers[held] = held
         e.buffers = {**e.buffers, held: Buffer(held, x.dtype, (const(c.side), const(c.length)), (0, 1), "tile")}
         taken[x] = Load(held, x.dtype, (sym(c.column) - sym(first), sym(c.inner) - sym(low)), (), x.other)
-        e.lines += [f"_Alignas({LINE}) {C_TYPE[x.dtype]} {held}[{c.side * c.length}];",
+        e.lines += [f"_Alignas({CACHE_LINE}) {C_TYPE[x.dtype]} {held}[{c.side * c.length}];",
                     f"tc_turn_{t.size}({held}, {c.length}, {e.pointers[t.source]} + ({e.index(t.from_first)}) + "
                     f"{e.names[low]} * ({e.index(t.from_step)}) + {e.names[first]}, {e.index(t.from_step)}, "
                     f"{high} - {e.names[low]}, {last} - {e.names[first]}, 0);"]
