@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Iterator, Mapping, Sequence
 
-from ..emit.work import in_integers, kernel_work
+from ..emit.work import in_integers, kernel_operations
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel
 from ..loops.program_ir import bodies, Branch, Element, FunctionPlan, Region, Step, Tiles, Variant
@@ -162,7 +162,7 @@ def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) 
     """Scalar operations of a call's runs of a kernel."""
     total = 0
     for r in runs:
-        work, at = kernel_work(kernel, r.at), {**sizes, **r.at}
+        work, at = kernel_operations(kernel, r.at), {**sizes, **r.at}
         total += r.count * work.evaluate({**at, **{s: at.get(s, s.lo) for s in work.symbols()}})
     return total
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How many scalar operations a program's kernels execute: what the core weighs a team's cost against.
+"""How many scalar operations a program's kernels execute: their work, which the core weighs a team's cost against and
+in which what is loaded counts, too; and what they compute, which reports compare with a processor's arithmetic.
 
-An estimate: a transcendental function counts as one operation like any other, padding is not subtracted.
+Both are estimates: a transcendental function counts as one operation like any other, padding is not subtracted.
 """
 from __future__ import annotations
 
-from typing import Iterable, Mapping
+from typing import Callable, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..loops.column_pairs import multiplied
@@ -19,6 +20,7 @@ from .memory import closes_checks
 
 
 SORTING = 20   # operations a point that is sorted
+CONVERTING = ("cast", "bitcast")
 MOST_ITERATIONS = 4   # a barrier costs about a quarter of what starting the team does
 WORK_PER_THREAD = 1 << 18   # TC_WORK_PER_THREAD, and so on, of driver.h
 WORK_PER_AWAKE_THREAD, WORK_PER_BARRIER = 1 << 16, 1 << 14
@@ -85,8 +87,14 @@ def tiles_work(tiles: Tiles) -> Expr:
 
 
 def kernel_work(kernel: Kernel, usual: Mapping[Sym, int] | None = None) -> Expr:
-    """Scalar operations of one run of a kernel: a multiply-add counts two. usual: of a tile region with windows."""
-    return _over_dims(_kernel(kernel).substitute(usual or {}))
+    """Values of one run of a kernel, what it loads among them. usual: of a tile region with windows."""
+    return _over_dims(_kernel(kernel, lambda value: 1).substitute(usual or {}))
+
+
+def kernel_operations(kernel: Kernel, usual: Mapping[Sym, int] | None = None) -> Expr:
+    """Arithmetic of one run of a kernel: a multiply-add is two operations; what is loaded, moved or converted none."""
+    return _over_dims(_kernel(kernel, lambda value: int(isinstance(value, Apply) and value.op not in CONVERTING))
+                      .substitute(usual or {}))
 
 
 def in_integers(kernel: Kernel) -> bool:
@@ -103,28 +111,28 @@ def in_integers(kernel: Kernel) -> bool:
     values = [s for phase in kernel.phases for s in walk(*phase.values)]
     dtypes = {r.value.dtype for phase in kernel.phases for r in phase.reduces} | \
         {s.value.dtype for s in values if isinstance(s, Reduction)}
-    if not dtypes and any(isinstance(s, Apply) and s.op not in ("cast", "bitcast") for s in values):
+    if not dtypes and any(isinstance(s, Apply) and s.op not in CONVERTING for s in values):
         dtypes = {s.dtype for s in values}
     return bool(dtypes) and not any(DTYPES[dtype].is_float for dtype in dtypes)
 
 
-def _kernel(kernel: Kernel) -> Expr:
+def _kernel(kernel: Kernel, weigh: Callable[[Scalar], int]) -> Expr:
     if isinstance(kernel, CheckKernel):
         return kernel.buffer.elements
     if isinstance(kernel, ExternKernel):   # one thread's, whatever it does
         return ZERO
     if isinstance(kernel, PreparedKernel):
-        return _kernel(kernel.rows) + _kernel(kernel.contraction)
+        return _kernel(kernel.rows, weigh) + _kernel(kernel.contraction, weigh)
     if isinstance(kernel, GroupedContractionKernel):
-        return sum((_kernel(part) for part in kernel.contractions), ZERO)
+        return sum((_kernel(part, weigh) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):
         points = _domain_size(kernel.batch) * _domain_size(kernel.m) * _domain_size(kernel.n)
         sums = len(multiplied({b.name: b for b in kernel.params}, kernel))
-        return points * (2 * sums * _domain_size(kernel.k) + _values(s.value for s in kernel.stores))
+        return points * (2 * sums * _domain_size(kernel.k) + _values((s.value for s in kernel.stores), weigh))
     phases = ZERO
     for phase in kernel.phases:
         reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)
-        phases = phases + _domain_size(phase.vars) * (_values(phase.values) + reducing)
+        phases = phases + _domain_size(phase.vars) * (_values(phase.values, weigh) + reducing)
     return _domain_size(kernel.rows) * phases
 
 
@@ -135,8 +143,8 @@ def _domain_size(variables: Iterable[Sym]) -> Expr:
     return out
 
 
-def _values(values: Iterable[Scalar]) -> Expr:
-    """Operations of one point: every distinct value once, what a Reduction holds once a term."""
+def _values(values: Iterable[Scalar], weigh: Callable[[Scalar], int]) -> Expr:
+    """Of one point: every distinct value once, what a Reduction holds once a term."""
     total, seen, todo = ZERO, set(), list(values)
     while todo:
         value = todo.pop()
@@ -144,9 +152,9 @@ def _values(values: Iterable[Scalar]) -> Expr:
             continue
         seen.add(value)
         if isinstance(value, Reduction):
-            total = total + _domain_size(value.vars) * (1 + _values([value.value]))
+            total = total + _domain_size(value.vars) * (1 + _values([value.value], weigh))
         else:
-            total = total + 1
+            total = total + weigh(value)
             todo += value.children
     return total
 
