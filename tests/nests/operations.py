@@ -5,7 +5,7 @@ from cases import layer_norm, softmax
 from images import depthwise
 from tap import done, equal
 from tensor_compile.emit.work import kernel_operations, kernel_work
-from writing import flat, load, op
+from writing import flat, op
 
 found = {case.name: case.kernel for case in depthwise()}
 points = 3 * 5 * 20

@@ -37,6 +37,22 @@ TC_MODEL(alike)
     tc_output(g, "y", x);
 }
 """
+NESTS = """#include <tensor_compile/model.h>
+TC_MODEL(nests)
+{
+    tc_weights(g, "nests.safetensors");
+    tc_tensor x = tc_conv2d(tc_input(g, "image", TC_F32, 1, 32, 20, 20), tc_weight(g, "mixed"));
+    x = tc_conv2d(tc_relu(x), tc_weight(g, "groups"), .padding = {1, 1}, .groups = 8);
+    x = tc_conv2d(tc_relu(x), tc_weight(g, "depthwise"), .padding = {1, 1}, .groups = 32);
+    tc_output(g, "y", tc_conv2d(tc_relu(x), tc_weight(g, "mixed")));
+    tc_tensor plain = tc_input(g, "plain", TC_F32, 1, 3, 41, 41);
+    tc_output(g, "lines", tc_max_pool2d(plain, .kernel = {3, 3}, .stride = {2, 2}));
+    tc_output(g, "rows", tc_softmax(tc_input(g, "many", TC_F32, 40, 64), -1));
+    tc_output(g, "turned", tc_permute(tc_input(g, "square", TC_F32, 64, 64), 1, 0));
+    tc_output(g, "alone", tc_softmax(tc_input(g, "few", TC_F32, 2, 64), -1));
+}
+"""
+NEST_WEIGHTS = {"mixed": (32, 32, 1, 1), "groups": (32, 4, 3, 3), "depthwise": (32, 1, 3, 3)}
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
@@ -209,6 +225,24 @@ with tempfile.TemporaryDirectory() as place:
         said = models.tool(folder, *bands, "--summary").stdout
         ok("\n  shared by teams in bands of rows: 2 of 2 contractions (explain: split)\n" in said,
            "and how many, in a summary") or note(said)
+    (folder / "nests.c").write_text(NESTS, encoding="utf-8")
+    models.safetensors(folder / "nests.safetensors", models.seeded(NEST_WEIGHTS, 4))
+    if not models.X86:
+        skip("how nests run", "not a target of this machine")
+    else:
+        nests = ("explain", "nests.c", "--isa", "avx2,avx512", "--target-file", "x86_64")
+        result = models.tool(folder, *nests)
+        equal([line.strip() for line in result.stdout.splitlines() if " nest: " in line],
+              ["nest: 1 conv2d_relu: " + "; ".join(f"lanes are channels of 4 groups, {n} positions side by side ({isa})"
+                                                   for n, isa in ((4, "avx2"), (7, "avx512"))),
+               "nest: 2 conv2d_relu: " + "; ".join(f"lanes are channels, {n} positions side by side ({isa})"
+                                                   for n, isa in ((2, "avx2"), (7, "avx512"))),
+               "nest: 4 max_pool2d: lanes are positions along a line of the image, 2 lines side by side",
+               "nest: 5 softmax: 2 rows side by side (avx2); 4 rows side by side (avx512)",
+               "nest: 7 copy of turned: turned in registers, by whole lines of the caches"],
+              "how nests run, for which instruction sets") or note(result.stdout + result.stderr)
+        models.tool(folder, *nests, "--html", "nests.html")
+        ok("<h3>Nests</h3>" in (folder / "nests.html").read_text(encoding="utf-8"), "so says the page")
     models.decoder(folder)
     said = models.tool(folder, "explain", "decoder.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
     for entry, keys in (

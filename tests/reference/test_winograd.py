@@ -172,12 +172,16 @@ with tempfile.TemporaryDirectory() as place:
            "  model.c:14: its stride is not 1", "  model.c:15: it has groups",
            "  model.c:17: its weights are no constants"], "explain says which form, and why not") or note(told[-2000:])
     ok("  conv2d_winograd2" in told and "  conv2d_winograd4" in told, "and kernels have the form in their names")
-    told = models.tool(folder, "explain", "model.c", "--summary", *relaxed).stdout
+    told = models.tool(folder, "explain", "model.c", "--summary", "--html", "page.html", *relaxed).stdout
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    ok(f"<summary>{head}</summary><ul><li>model.c:10: F(2,3), 4 products" in page
+       and "<li>model.c:15: it has groups</li>" in page, "so does the page") or note(page[:3000])
     ok(f"\n  {head}:\n    not so: its stride is not 1\n    not so: it has groups\n    not so: its weights are no "
        "constants\n" in told, "so does the summary") or note(told)
-    told = models.tool(folder, "explain", "model.c", "--summary", *(word for word in relaxed if word not in
-                                                                   ("--numerics", "relaxed"))).stdout
-    ok(told and "Winograd" not in told, "nothing is said of the exact order") or note(told)
+    told = models.tool(folder, "explain", "model.c", "--summary", "--html", "page.html",
+                       *(word for word in relaxed if word not in ("--numerics", "relaxed"))).stdout
+    page = (folder / "page.html").read_text(encoding="utf-8")
+    ok(told and "Winograd" not in told + page, "nothing is said of the exact order") or note(told)
     told = models.tool(folder, "bench", "model.c", "--calls", "1", *relaxed).stdout
     ok(", of Winograd's own operations where kernels are named so\n" in told and
        all(f"\nwinograd{m}: Winograd's F({m},3); operations are its own, a direct convolution has {times} times as "

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`explain --html`: one page that needs nothing else: graph, kernels with the user's lines beside the generated C,
-fusion, memory over time, guards, schedules, roofline. It is read with a keyboard, on a phone and on paper."""
+fusion, memory over time, guards, schedules, how nests run, convolutions of fewer products, roofline. It is read with a
+keyboard, on a phone and on paper."""
 
 from __future__ import annotations
 
@@ -13,7 +14,7 @@ from ..emit.memory import memory, round64
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
 from ..loops.program_ir import FunctionPlan, Step, Variant, leaves
-from . import budget, costs, fusion_lines
+from . import budget, costs, fusion_lines, nest_lines, winograd_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .summary import amount, refusals, shares, stored
@@ -31,6 +32,7 @@ def text(made: Made, shown: str, model: Path, at: Mapping[str, int]) -> str:
     lines = Lines(model.parent)
     sections = [(f, variant, sizes) for f in plan.functions for variant, sizes in costs.chosen(f, at)]
     parts = [_head(made, shown, [(f, v) for f, v, _ in sections])]
+    parts.append(_winograd(made))
     for number, (function, variant, sizes) in enumerate(sections):
         parts.append(_function(made, function, variant, sizes, f"f{number}", lines))
     return (
@@ -121,6 +123,7 @@ def _function(
             _memory(made, variant, sizes, rows),
             _fusion(variant, rows),
             _schedules(kernels, rows),
+            _nests(made, function, variant),
             "</section>",
         ]
     )
@@ -321,7 +324,7 @@ def _memory(made: Made, variant: Variant, sizes: Mapping[str, int], rows: list[C
 
 
 def _fusion(variant: Variant, rows: list[Cost]) -> str:
-    joined = "".join(f"<li>{escape(line)}</li>" for line in fusion_lines.fused(variant.program))
+    joined = _items(fusion_lines.fused(variant.program))
     apart = _table(
         "Kept apart, what moves most first",
         ["what", "why"],
@@ -348,3 +351,28 @@ def _schedules(kernels: list[Kernel], rows: list[Cost]) -> str:
         " others.</p>"
         + _table("Chosen", ["kernel", "set", "tile", "terms at once", "name in the lock"], found, frozenset((3,)))
     )
+
+
+def _nests(made: Made, function: FunctionPlan, variant: Variant) -> str:
+    found = [] if function.is_plain(variant) else nest_lines.nests(variant.program, made.target)
+    if not found:
+        return ""
+    return (
+        "<h3>Nests</h3><p class=soft>How loop nests run that are more than loops over one row after the other; numbers"
+        f" are the kernels'.</p><ul>{_items(found)}</ul>"
+    )
+
+
+def _winograd(made: Made) -> str:
+    """Of all functions."""
+    found = made.compiled.winograd
+    if not found:
+        return ""
+    return (
+        f"<section><h2>Convolutions of fewer products</h2><details open><summary>{escape(winograd_lines.head(found))}"
+        f"</summary><ul>{_items(winograd_lines.lines(found))}</ul></details></section>"
+    )
+
+
+def _items(lines: list[str]) -> str:
+    return "".join(f"<li>{escape(line)}</li>" for line in lines)

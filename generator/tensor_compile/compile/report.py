@@ -13,7 +13,7 @@ from ..loops.program_ir import Branch, FunctionPlan, Program, Region, Step, Tile
 from ..loops.scalars import extent
 from ..symbolic import Expr, Sym
 from ..target import Target
-from . import budget, fusion_lines, given, split_lines, winograd_lines
+from . import budget, fusion_lines, given, nest_lines, split_lines, winograd_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
 from .numbers import number_of
@@ -107,6 +107,8 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
             *(f"    fused: {line}" for line in fusion_lines.fused(program)),
             *(f"    not fused: {what}: {why}{fusion_lines.times(n)}"
               for (what, why), n in fusion_lines.apart(program).items()), *_orders(made, function, variant),
+            *(f"    nest: {line}" for line in ([] if function.is_plain(variant) else
+                                               nest_lines.nests(program, made.target))),
             *(f"    split: {line}" for line in split_lines.splits(program)),
             *_memory(made, program, sizes)]
 

@@ -33,13 +33,22 @@ _REDUCED = {"sum": ("vaddq_s32", "vaddq_m_s32", "vaddvq_s32({})"),
             "min": ("vminq_s32", "vminq_m_s32", "vminvq_s32(INT32_MAX, {})")}
 
 
+def runs_by_lanes(kernel: LoopNestKernel, isa: str) -> bool:
+    return _by_lanes(kernel, isa) is not None
+
+
 def emit_lane_nest(kernel: LoopNestKernel, isa: str, symbol: str) -> str | None:
     """The kernel's C; None where no loop of it is known to lanes."""
-    nest = _LaneNest(kernel, instruction_set(isa), NestLanesEmitter)
-    if not any(map(nest.by_lanes, kernel.phases)):
+    nest = _by_lanes(kernel, isa)
+    if nest is None:
         return None
     nest.nest()
     return function(nest, symbol, PROCESSOR, [PROCESSOR.header, *HEADERS])
+
+
+def _by_lanes(kernel: LoopNestKernel, isa: str) -> _LaneNest | None:
+    nest = _LaneNest(kernel, instruction_set(isa), NestLanesEmitter)
+    return nest if any(map(nest.by_lanes, kernel.phases)) else None
 
 
 class _Known:

@@ -149,9 +149,15 @@ def _in_columns(e: Expr, w: ByteWindow, column: Expr) -> Expr:
     return e.substitute({w.x: const(0), w.tap_x: column})
 
 
+def found_at(kernel: LoopNestKernel, isa: str) -> ByteWindow | None:
+    """What the loop nest is where the instruction set has such products."""
+    return byte_window(kernel) if multiplies_words(isa) else None
+
+
 def emit_byte_window(kernel: LoopNestKernel, isa: str, symbol: str, parameters: list[str]) -> str | None:
     """The kernel's C; None where it is no such window, or the instruction set has no such products."""
-    if not multiplies_words(isa) or (w := byte_window(kernel)) is None:
+    w = found_at(kernel, isa)
+    if w is None:
         return None
     names = {s: f"d[{i}]" for i, s in enumerate(kernel.dims)}
     names |= {s: f"i{i}" for i, s in enumerate(kernel.rows)}
