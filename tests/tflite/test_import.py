@@ -236,6 +236,25 @@ contains(text(model([Tensor("x", F, [2, 2]), Tensor("w", I8, [2, 2], [1, 2, 3, 4
 contains(text(up("i16", "i16", "i64")), "tc_quantized_conv_transpose2d(.x = {", "a transposed convolution of 16 bits")
 contains(error(up("i16", "i16", "i32")), "TRANSPOSE_CONV: a bias of i32 for 16 bits", "whose bias is of i64 alone")
 contains(error(up("i8", "i16")), "TRANSPOSE_CONV: a transposed convolution of i8 to i16", "or of another dtype")
+
+
+def back(whole: Sequence[int], image: Sequence[int] = (1, 2, 2, 1), w: Sequence[int] = (3, 2, 2, 1)) -> bytes:
+    """A transposed convolution of three channels."""
+    return model([Tensor("s", "i32", [4], whole), Tensor("w", F, w, [1] * (3 * 4 * w[-1])), Tensor("x", F, image),
+                  Tensor("y", F, whole)], [Operator("TRANSPOSE_CONV", ["s", "w", "x"], ["y"],
+                                                    {"padding": 1, "stride_w": 1, "stride_h": 1})], ["x"], ["y"])
+
+
+contains(text(back([1, 3, 3, 3])), "tc_conv_transpose2d(", "a transposed convolution to three channels")
+contains(error(back([7, 3, 3, 3])), "a result of the shape [7, 3, 3, 3], of 1 images and 3 channels",
+         "whose result has as many images")
+contains(error(back([1, 3, 3, 9])), "a result of the shape [1, 3, 3, 9], of 1 images and 3 channels", "and channels")
+contains(error(back([1, 3, 3, 3], w=(3, 2, 2, 2))), "weights of the shape [3, 2, 2, 2] for 1 channels",
+         "as its weights have")
+contains(error(back([1, 3, 3, 3], image=(2, 2, 1))), "weights, operand and the result's shape have rank 4",
+         "whose operand has rank 4")
+contains(error(small(Operator("DEPTH_TO_SPACE", ["x"], ["y"], {"block": 2}), shape=(2, 2, 4), result=(4, 4, 1))),
+         "an operand of rank 3", "so has that of depth to space")
 contains(error(up("i8", "i8", rows=9)),
          "a result of 9 positions does not follow from 2, a window of 2 and a stride of 2",
          "or of a size that nothing gives")
@@ -292,6 +311,26 @@ contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", "i64", [3]), PLACES, 
 contains(error(indexed("UNSORTED_SEGMENT_SUM", Tensor("x", F, [2]), PLACES, COUNT, result=[5])),
          "numbers of the shape [3] for [2]", "more numbers than slices")
 
+# constants outside are an error of every call
+AXES = Tensor("shape", "i32", [2], [3, 4])
+for at in (-1, 3):
+    one, two = Tensor("at", "i32", [2], [0, at]), Tensor("at", "i16", [2, 2], [0, 0, at, 0])
+    contains(error(indexed("GATHER", X, one, result=[2, 4])), f"GATHER y: index {at} of 3", f"element {at} of 3")
+    contains(error(indexed("GATHER_ND", X, two, result=[2])), f"index {at} of 3", f"element {at} of 3 along one of two")
+    contains(error(indexed("SCATTER_ND", Tensor("at", "i32", [2, 2], [0, 0, at, 0]), Tensor("x", F, [2]), AXES,
+                           result=[3, 4])), f"index {at} of 3", f"a slice at {at} of 3")
+    contains(error(indexed("EMBEDDING_LOOKUP", one, X, result=[2, 4])), f"index {at} of 3", f"row {at} of 3")
+contains(text(indexed("GATHER_ND", X, Tensor("at", "i32", [2, 2], [2, 3, 0, 0]), result=[2])), "tc_gather_nd(x, ",
+         "the last element is one")
+contains(text(model([Tensor("x", F, [3, 4], open=[0]), Tensor("at", "i32", [1], [7]), Tensor("y", F, [1, 4])],
+                    [Operator("GATHER", ["x", "at"], ["y"])], ["x"], ["y"]), x_0=Range(1, 8)), "tc_gather(x, ",
+         "where the size is a dim calls say it")
+for length in (-1, 5):
+    contains(error(indexed("REVERSE_SEQUENCE", X, Tensor("n", "i32", [3], [4, 0, length]), result=[3, 4], time=1)),
+             f"a length of {length}, of 4", f"a sequence of {length} elements of 4")
+contains(error(indexed("UNSORTED_SEGMENT_SUM", X, Tensor("at", "i32", [3], [0, 5, -1]), COUNT, result=[5, 4])),
+         "index 5 of 5", "a segment behind the last one")
+
 # -- windows
 # ---------------------------------------------------------------------------------------------------------------------
 VOLUME, STEPS = Tensor("x", F, [1, 2, 2, 2, 1]), {"padding": 1, "stride_d": 1, "stride_h": 1, "stride_w": 1}
@@ -317,6 +356,9 @@ contains(error(three("CONV_3D_TRANSPOSE", Tensor("w", I8, [2, 2, 2, 1, 1], [1] *
          "CONV_3D_TRANSPOSE: a transposed convolution of f32 by i8 along three axes", "by floats, too")
 contains(error(three("CONV_3D_TRANSPOSE", Tensor("w", F, [2, 2, 1, 1, 2], [1] * 8), [1, 3, 3, 3, 1], BACK)),
          "weights of the shape [2, 2, 1, 1, 2] for 1 channels", "of as many channels")
+for whole in ([7, 3, 3, 3, 1], [1, 3, 3, 3, 9]):
+    contains(error(three("CONV_3D_TRANSPOSE", EIGHT, whole, Tensor("shape", "i32", [5], whole))),
+             f"a result of the shape {whole}, of 1 images and 1 channels", "to as many images and channels")
 NORM = {"radius": 2, "bias": 1.0, "alpha": 0.5, "beta": 0.75}
 contains(text(small(Operator("LOCAL_RESPONSE_NORMALIZATION", ["x"], ["y"], NORM))),
          ".size = 5, .alpha = 2.5,", "a norm of neighbouring channels")
@@ -362,6 +404,20 @@ contains(error(indexed("BITWISE_XOR", X, X, result=[3, 4])), "BITWISE_XOR: bits 
 contains(error(indexed("ADD_N", X, PLACES)), "parts of different shapes or types", "sums of what does not fit")
 contains(error(indexed("ADD_N", Tensor("x", I8, [3], **Q), Tensor("z", I8, [3], **Q), dtype=I8)),
          "ADD_N: quantized operands", "or has scales")
+BYTES, SCALED = Tensor("x", I8, [3]), Tensor("z", I8, [3], [1, 1, 0], **Q)    # the second one alone has a scale
+for name, why in (("ADD", "integers without a scale (x)"), ("MAXIMUM", "operands of different scales"),
+                  ("FLOOR_MOD", "quantized operands"), ("ADD_N", "quantized operands"),
+                  ("BITWISE_XOR", "bits of quantized integers"), ("EQUAL", "quantized operands")):
+    contains(error(indexed(name, BYTES, SCALED, dtype="bool" if name == "EQUAL" else I8)), f"{name}: {why}",
+             f"{name} asks both operands for their scales")
+CONDITION, WITHOUT = Tensor("p", "bool", [3]), Tensor("a", I8, [3])
+contains(error(indexed("SELECT_V2", CONDITION, WITHOUT, SCALED, dtype=I8)), "SELECT_V2: operands of different scales",
+         "so does a choice")
+contains(error(indexed("SELECT_V2", CONDITION, Tensor("a", I8, [3], **Q), SCALED, dtype=I8)),
+         "SELECT_V2: operands of different scales", "and its result")
+contains(text(model([CONDITION, Tensor("a", I8, [3], **Q), SCALED, Tensor("y", I8, [3], **Q)],
+                    [Operator("SELECT_V2", ["p", "a", "z"], ["y"])], ["p", "a"], ["y"])), "tc_where(p, a, ",
+         "of one scale")
 contains(error(indexed("BUCKETIZE", X, dtype="i32", result=[3, 4], boundaries=[2.0, 1.0])),
          "boundaries that do not rise", "buckets out of order")
 contains(error(indexed("BUCKETIZE", Tensor("x", "i64", [3]), dtype="i32", boundaries=[1.0])),
@@ -509,6 +565,9 @@ contains(error(spectrum(ABS, Tensor("y", F, [3, 1, 3]), x=Tensor("x", "i32", [3,
          "RFFT2D: the spectrum of i32", "waves of floats alone")
 contains(error(spectrum(ABS, Tensor("y", F, [3, 1, 3]), lengths=Tensor("n", "i32", [1], [4]))),
          "1 lengths of a tensor of rank 3", "along two axes")
+contains(error(model([WAVES, Tensor("n", "i32", [2]), Tensor("z", "complex64", [3, 1, 3]), Tensor("y", F, [3, 1, 3])],
+                     [Operator("RFFT2D", ["x", "n"], ["z"]), ABS], ["x", "n"], ["y"])),
+         "RFFT2D: the lengths are known at run time only", "of lengths that are constants")
 contains(error(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex64", [2, 3]))),
          "SQUEEZE: complex numbers of the shape [3, 1, 3] that become [2, 3]", "numbers that become fewer")
 contains(text(spectrum(Operator("SQUEEZE", ["z"], ["y"]), Tensor("y", "complex64", [3, 3]))),

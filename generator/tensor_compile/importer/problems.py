@@ -33,6 +33,12 @@ class Problem:
     inputs: tuple[str, ...] = ()
 
 
+def known_late(what: str) -> str:
+    """The reason where sizes, axes or the like are no constants. what: such as "the sizes of the block"."""
+    noun = what.partition(" of ")[0]
+    return f"{what} {'are' if noun.endswith('s') and not noun.endswith('axis') else 'is'} known at run time only"
+
+
 def report(problems: Sequence[Problem], shown: str) -> UserError:
     """One error that names everything: each operation and reason once, with how often and where first."""
     groups: dict[tuple[str, str], list[Problem]] = {}

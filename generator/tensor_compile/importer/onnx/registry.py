@@ -11,7 +11,7 @@ from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape
 from ..operations import import_topics
-from ..problems import Malformed, Unsupported
+from ..problems import known_late, Malformed, Unsupported
 from ..program import Origin, Statement
 from ..values import FLOATS, Element, Value, number
 from .data import dtype_of
@@ -183,7 +183,7 @@ class Node:
         """The elements of a value that has to be known before a call: sizes, axes, bounds."""
         found = value.known
         if found is None:
-            raise NeedsValue(f"{what} is known at run time only", self.importer.inputs_of(value))
+            raise NeedsValue(known_late(what), self.importer.inputs_of(value))
         return found
 
     def size(self, value: Value, what: str) -> Expr:

@@ -118,7 +118,9 @@ def two(n: Node) -> None:
 @op("BITWISE_XOR", "RIGHT_SHIFT", versions=1)
 def bits(n: Node) -> None:
     x, y, shape, first = both(n)
-    if n.is_integer or x.dtype not in INTEGERS or x.dtype != y.dtype:
+    if n.is_integer:
+        n.refuse("bits of quantized integers")
+    if x.dtype not in INTEGERS or x.dtype != y.dtype:
         n.refuse(f"bits of {x.dtype} and {y.dtype}")
     if n.name == "BITWISE_XOR":
         text = f"tc_bit_xor({operand(x, y)}, {operand(y, x)})"
@@ -310,10 +312,10 @@ def cast(n: Node) -> None:
 @op("SELECT", "SELECT_V2", versions=3)
 def select(n: Node) -> None:
     p, x, y = (n.input(i) for i in range(3))
-    if n.is_integer:
-        n.refuse("quantized operands")
     if x.dtype != y.dtype or p.dtype != "bool":
         raise Malformed(f"{p.dtype}, {x.dtype} and {y.dtype}")
+    if x.dtype not in FLOATS and not n.scale(1) == n.scale(2) == n.result_scale():
+        n.refuse("operands of different scales")
     if n.name == "SELECT" and p.rank not in (0, 1, x.rank):
         n.refuse("a condition of another rank")
     text, shape = f"{p}", p.shape

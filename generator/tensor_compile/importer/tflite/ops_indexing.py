@@ -2,7 +2,9 @@
 """Reading and writing at indices."""
 from __future__ import annotations
 
-from ...symbolic import product, wrap
+from typing import Sequence
+
+from ...symbolic import Expr, product, wrap
 from ..problems import Malformed
 from ..values import FLOATS, INTEGERS, Value, number
 from .registry import Node, op
@@ -20,12 +22,21 @@ def _index(n: Node, i: int) -> Value:
     return index
 
 
+def _require_inside(index: Value, sizes: Sequence[Expr]) -> None:
+    """Raises where an index that is known now lies outside. sizes: what its elements index, in turns."""
+    for i, at in enumerate(index.integers or ()):
+        size = sizes[i % len(sizes)]
+        if at < 0 or size.is_const and at >= size.value:
+            raise Malformed(f"index {at} of {size}")
+
+
 @op("GATHER", versions=7)
 def gather(n: Node) -> None:
     x, index = n.input(0), _index(n, 1)
     axis, batch = n.axis(n.option("axis"), x.rank), n.option("batch_dims")
     batch += index.rank if batch < 0 else 0
     n.same_scale()
+    _require_inside(n.input(1), x.shape[axis:axis + 1])
     if not batch:
         n.give(f"tc_gather({x}, {index}, {axis})", x.dtype, (*x.shape[:axis], *index.shape, *x.shape[axis + 1:]))
         return
@@ -58,6 +69,7 @@ def gather_nd(n: Node) -> None:
     x, index = n.input(0), _index(n, 1)
     n.same_scale()
     count = _depth(n, index, x.rank)
+    _require_inside(n.input(1), x.shape[:count])
     n.give(f"tc_gather_nd({x}, {index}, 0)", x.dtype, (*index.shape[:-1], *x.shape[count:]))
 
 
@@ -72,6 +84,7 @@ def scatter_nd(n: Node) -> None:
         raise Malformed(f"the shape {list(shape)}")
     if [*x.shape] != [*index.shape[:-1], *shape[count:]]:
         raise Malformed(f"slices of the shape {list(x.shape)}")
+    _require_inside(n.input(0), shape[:count])
     zeros = n.let(f"tc_full(g, 0, TC_{x.dtype.upper()}, {n.dim_list(shape)})", x.dtype, shape, "zeros")
     n.give(f"tc_scatter_nd_add({zeros}, {index}, {x})", x.dtype, shape)
 
@@ -105,6 +118,7 @@ def embedding(n: Node) -> None:
     into = n.importer.dtype(n.output())
     if index.dtype not in INDICES or index.rank != 1 or not table.rank:
         raise Malformed(f"indices of {index.dtype}, of rank {index.rank}")
+    _require_inside(index, table.shape[:1])
     shape = (*index.shape, *table.shape[1:])
     text = f"tc_embedding({index}, {table})"
     if into != table.dtype:
@@ -124,6 +138,9 @@ def reverse_sequence(n: Node) -> None:
         raise Malformed(f"lengths of rank {lengths.rank}, sequences along axis {time} of a batch along axis {batch}")
     if [*lengths.shape] != [x.shape[batch]]:
         raise Malformed(f"{lengths.shape[0]} lengths of {x.shape[batch]} sequences")
+    for length in n.input(1).integers or ():
+        if length < 0 or x.shape[time].is_const and length > x.shape[time].value:
+            raise Malformed(f"a length of {length}, of {x.shape[time]}")
     n.give(f"tc_reverse_sequence({x}, {lengths}, {time}, {batch})", x.dtype, x.shape)
 
 
@@ -179,6 +196,8 @@ def segments(n: Node) -> None:
         if len(found) != 1 or found[0] < 0:
             raise Malformed(f"{list(found)} segments")
         count = found[0]
+        if any(at >= count for at in numbers or ()):
+            raise Malformed(f"index {max(numbers or ())} of {count}")
     total, rest = product(index.shape), x.shape[index.rank:]
     flat = f"tc_reshape({x}, {n.dim_list((total, *rest))})" if index.rank != 1 else f"{x}"
     place = f"tc_reshape({index}, {n.dim_list((total,))})" if index.rank != 1 else f"{index}"

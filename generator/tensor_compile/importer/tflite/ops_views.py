@@ -192,7 +192,7 @@ def split_sizes(n: Node) -> None:
 
 @op("SLICE", versions=6)
 def slice_(n: Node) -> None:
-    x, begin, size = n.input(0), n.integers(1, "where it begins"), n.integers(2, "the sizes")
+    x, begin, size = n.input(0), n.integers(1, "the first positions"), n.integers(2, "the sizes")
     if len(begin) != x.rank or len(size) != x.rank:
         raise Malformed(f"bounds of {len(begin)} axes of {x.rank}")
     n.same_scale()

@@ -172,6 +172,15 @@ def _backwards(n: Node, x: Value, kernel: Sequence[int], whole: Sequence[int], a
     return options + (f", .dilation = {braces(dilation)}" if any(d != 1 for d in dilation) else "")
 
 
+def _fit(x: Value, taken: Expr, given: Expr, whole: Sequence[Expr], w: Value) -> None:
+    """Raises where weights do not take the channels of x, or a result of the shape `whole` has not as many images as x
+    and channels as the weights give."""
+    if taken != x.shape[1]:
+        raise Malformed(f"weights of the shape {list(w.shape)} for {x.shape[1]} channels")
+    if (whole[0], whole[-1]) != (x.shape[0], given):
+        raise Malformed(f"a result of the shape {list(whole)}, of {x.shape[0]} images and {given} channels")
+
+
 @op("CONV_3D_TRANSPOSE", versions=1)
 def transpose_conv3d(n: Node) -> None:
     """Inputs: the result's shape, weights [d, h, w, o, c], x, bias."""
@@ -179,8 +188,9 @@ def transpose_conv3d(n: Node) -> None:
     whole = n.sizes(0, "the result's shape")
     if x.dtype not in FLOATS or w.dtype != x.dtype:
         n.refuse(f"a transposed convolution of {x.dtype} by {w.dtype} along three axes")
-    if w.rank != 5 or x.rank != 5 or len(whole) != 5 or [*w.shape[4:]] != [*x.shape[1:2]]:
-        raise Malformed(f"weights of the shape {list(w.shape)} for {x.shape[1]} channels")
+    if w.rank != 5 or x.rank != 5 or len(whole) != 5:
+        raise Malformed("weights, operand and the result's shape have rank 5")
+    _fit(x, w.shape[4], w.shape[3], whole, w)
     sizes, dilation = n.constant_sizes(whole[1:4]), [n.option(f"dilation_{a}") for a in "dhw"]
     options = _backwards(n, x, n.constant_sizes(w.shape[:3]), sizes, "dhw", dilation)
     shape = (x.shape[0], w.shape[3], *map(wrap, sizes))
@@ -204,6 +214,7 @@ def transpose_conv(n: Node) -> None:
         n.refuse(f"a bias of {bias.dtype} for 16 bits")
     if w.rank != 4 or x.rank != 4 or len(whole) != 4:
         raise Malformed("weights, operand and the result's shape have rank 4")
+    _fit(x, w.shape[3], w.shape[0], whole, w)
     shape = n.constant_sizes(whole[1:3])
     options = _backwards(n, x, n.constant_sizes(w.shape[1:3]), shape, "hw", (1, 1))
     result = (x.shape[0], w.shape[0], *map(wrap, shape))

@@ -11,7 +11,7 @@ from ...symbolic import Expr, IntLike, wrap
 from .. import dims as sizes
 from ..dims import Shape
 from ..operations import import_topics
-from ..problems import Malformed, Unsupported
+from ..problems import known_late, Malformed, Unsupported
 from ..program import Origin, Statement
 from ..values import FLOATS, Element, Value, number, round_to
 from .model import Operator, Tensor
@@ -178,14 +178,14 @@ class Node:
         """The elements of an input that has to be known before a call."""
         found = self.input(i).integers
         if found is None:
-            self.refuse(f"{what} is known at run time only", "sizes and axes must be constants of the model")
+            self.refuse(known_late(what), "sizes and axes must be constants of the model")
         return found
 
     def sizes(self, i: int, what: str) -> tuple[Expr, ...]:
         """The elements of an input that sizes follow from: dims may be among them."""
         found = self.input(i).folded
         if found is None or any(isinstance(e, float) for e in found):
-            self.refuse(f"{what} is known at run time only", "sizes must follow from the sizes of the inputs")
+            self.refuse(known_late(what), "sizes must follow from the sizes of the inputs")
         return tuple(wrap(e) for e in found)  # type: ignore[arg-type]
 
     # -- quantization
@@ -224,8 +224,10 @@ class Node:
 
     @property
     def is_integer(self) -> bool:
-        """Whether it computes in integers: its first input is quantized."""
-        return self.input_dtype(0) not in FLOATS and bool(self.tensor(0).quantization.scales)
+        """Whether it computes in integers: its first input is quantized, or another one of its dtype is."""
+        dtype = self.input_dtype(0)
+        alike = [self.tensor(i) for i in range(self.count) if self.has(i) and self.input_dtype(i) == dtype]
+        return dtype not in FLOATS and any(t.quantization.scales for t in alike)
 
     def input_dtype(self, i: int) -> str:
         return self.importer.dtype(self.tensor(i))
