@@ -8,6 +8,7 @@ from tap import done, equal, note, ok
 from tensor_compile.loops.loop_ir import Kernel
 from tensor_compile.loops.program_ir import Program, Step
 from tensor_compile.loops.scalar_ir import Buffer
+from tensor_compile.loops.stage_groups import grouped, most_alive
 from tensor_compile.loops.stages import Staged, staged
 from tensor_compile.symbolic import wrap
 
@@ -88,7 +89,69 @@ alone, beside = both(pair, pair.values[-1])
 ok(barriers(beside) <= barriers(alone) - 2, "two stretches of two branches: a barrier less in each") or note(
     (barriers(alone), barriers(beside)))
 
+# six chains: all of them would need a much larger arena, some at a time do not
+six = Graph(7)
+ends = [six.chain(i, 6, 4, left=i % 2 == 1) for i in range(6)]
+for end in ends[1:]:
+    ends[0] = six.put(f"add(%{ends[0]}, %{end})")
+alone, beside = both(six, six.values[-1])
+ok(barriers(beside) < barriers(alone), "six chains: some stand side by side") or note((barriers(alone),
+                                                                                       barriers(beside)))
+ok(beside.arena.size <= 1.5 * alone.arena.size, "in an arena that is little larger") or note(
+    (alone.arena.size, beside.arena.size))
+
+
+def chains(count: int, length: int) -> list[set[int]]:
+    """What the steps of chains need, one chain behind the other."""
+    return [{i - 1} if i % length else set() for i in range(count * length)]
+
+
+def widest(most: int):
+    return lambda group, stages: max(map(len, group)) <= most
+
+
+equal(grouped(chains(3, 3), widest(2)), [[0, 3], [1, 4], [2, 5], [6], [7], [8]],
+      "two of three chains side by side, the third behind them")
+equal(grouped(chains(4, 2), widest(2)), [[0, 2], [1, 3], [4, 6], [5, 7]], "two and two of four")
+equal(grouped(chains(3, 3), widest(1)), None, "none where two are too many")
+equal(grouped(chains(3, 1), widest(3)), None, "nor where they have no barriers")
+summed = [*chains(3, 2), {1, 3}, {5, 6}]     # the sum of two, and of that and the third
+equal(grouped(summed, widest(2)), [[0, 2], [1, 3], [4, 6], [5], [7]], "sums stay behind their chains")
+equal(most_alive([["a", "b"], ["b", "c"], ["c", "d"]], {"a": 1, "b": 2, "c": 4}, set(), set()), 6,
+      "bytes at once, of tensors that are counted")
+equal(most_alive([["a", "b"], ["b", "c"], ["c", "d"]], {"a": 1, "b": 2, "c": 4}, {"c"}, {"a"}), 7,
+      "and of what was there before, or is needed later")
+
+# a stretch that does not fit is left out alone
+three = Graph(3)
+for _ in range(3):
+    x = three.values[-1]
+    three.put(f"add(%{three.chain(x, 0, 3)}, %{three.chain(x, 1, 3, left=True)})")
+alone, beside = both(three, three.values[-1])
+row = [Step(step.kernel) for step in alone.kernel_steps]
+first, last = ({id(s) for s in part} for part in (row[:len(row) // 3], row[-(len(row) // 3):]))
+tried: list[Staged] = []
+
+
+def last_is_large(found: Staged) -> int:
+    tried.append(found)
+    return 100 + 300 * any(id(s) in last for stage in found.stages for s in stage)
+
+
+kept = staged(row, alone.buffers, TARGET, last_is_large)
+sorted_ = {id(s) for stage in kept.stages for s in stage}
+ok(sorted_ & first and not sorted_ & last, "the last of three stretches is left out alone") or note(
+    [len(stage) for stage in kept.stages])
+tried.clear()
+staged(row, alone.buffers, TARGET, lambda found: tried.append(found) or 100)
+equal(len(tried), 2, "the arena is asked for twice where all stretches fit")
+tried.clear()
+chain = [Step(step.kernel) for step in program_of(one.module(one.values[-1]), "f", stages=False)[1].kernel_steps]
+staged(chain, alone.buffers, TARGET, lambda found: tried.append(found) or 100)
+equal(len(tried), 0, "and not at all where there are no branches")
+
 # where it does not pay
+alone, _ = both(pair, pair.values[-1])
 kernels = [step.kernel for step in alone.kernel_steps]
 steps = [Step(k) for k in kernels]
 buffers = alone.buffers

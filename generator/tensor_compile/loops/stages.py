@@ -9,7 +9,8 @@ A stretch is a row of steps that no step outside of it may run beside: all behin
 sorted by the stage in which they can run first. That pays where barriers take a part of the time and changes
 nothing else: where all that a stretch touches stays in the second cache, whatever the order, and the arena grows
 little. What a stage touches is kept for all of it (plan.py), as its steps run at the same time; so each thread has
-scratch for all of a stage's steps.
+scratch for all of a stage's steps. Where the whole of a stretch would take too much, some of its branches at a time
+may not (stage_groups.py).
 """
 from __future__ import annotations
 
@@ -24,6 +25,7 @@ from .accesses import conflicts, Touch, touch_of
 from .loop_ir import CheckKernel, ExternKernel
 from .program_ir import Element, leaves, Step
 from .scalar_ir import Buffer
+from .stage_groups import by_stage, grouped, intervals, most_alive, Needs, Stages
 
 CONSTANT = ("packed", "scratch")    # kinds of buffers that no step hands on
 GROWS = 1.5  # the temps, and a thread's scratch, at most by this factor,
@@ -40,39 +42,122 @@ class Staged:
     stages: tuple[Stage, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """The steps from `first` on, and what each needs of those before it."""
+
+    first: int
+    row: tuple[Step, ...]
+    needs: Needs
+
+    @property
+    def pays(self) -> bool:
+        """All branches side by side have fewer barriers than in their order."""
+        every = range(len(self.row))
+        return len(by_stage(every, self.needs)) < intervals(self.needs, every)
+
+
+Sorted = tuple[tuple[Stretch, Stages], ...]
+
+
 def staged(steps: Sequence[Element], buffers: Mapping[str, Buffer], target: Target,
            arena: Callable[[Staged], int | None]) -> Staged:
     """The steps of a program whose branches stand side by side where that pays. arena: the bytes of temps of such a
     program; None: not known."""
-    best = Staged(list(steps))
-    size = arena(best) if target.threads > 1 else None
+    plain = Staged(list(steps))
+    paying = [s for s in _stretches(steps) if s.pays] if target.threads > 1 else []
+    size = arena(plain) if paying else None
     if size is None:
-        return best
+        return plain
     most = max(size, min(GROWS * size, NEAR * target.l2))
-    room = GROWS * max((_scratch((step,)) for step in leaves(best.steps)), default=0)
-    for first, end in _stretches(best.steps):
-        row = [s for s in best.steps[first:end] if isinstance(s, Step)]
-        needs = _needs(row)
-        by_stage = _by_stage(row, needs)
-        if len(by_stage) >= _intervals(needs) or not _near(row, buffers, target):
-            continue
-        order = [s for stage in by_stage for s in stage]
-        more = tuple(stage for stage in by_stage if len(stage) > 1)
-        if any(_scratch(stage) > room for stage in more):
-            continue
-        trial = Staged([*best.steps[:first], *order, *best.steps[end:]], best.stages + more)
-        needed = arena(trial)
-        if needed is not None and needed <= most:
-            best = trial
-    return best
+    limits = _Limits(steps, buffers, target, most)
+
+    def fits(found: Sorted) -> bool:
+        needed = arena(_in_order(steps, found))
+        return needed is not None and needed <= most
+
+    def added(found: Sorted, more: Sequence[tuple[Stretch, Stages]]) -> Sorted:
+        """With those of these that fit: all, or else each half by itself."""
+        if not more or fits((*found, *more)):
+            return (*found, *more)
+        if len(more) == 1:
+            (stretch, stages), = more
+            some = limits.groups(stretch)
+            tried = (*found, (stretch, some)) if some is not None and some != stages else found
+            return tried if tried is not found and fits(tried) else found
+        half = len(more) // 2
+        return added(added(found, more[:half]), more[half:])
+
+    offered = [(s, limits.whole(s) or limits.groups(s)) for s in paying]
+    return _in_order(steps, added((), [(s, stages) for s, stages in offered if stages is not None]))
 
 
-def _stretches(steps: Sequence[Element]) -> Iterator[tuple[int, int]]:
-    """Where each begins and ends; of the outermost list alone."""
+def _in_order(steps: Sequence[Element], found: Sorted) -> Staged:
+    order = list(steps)
+    several: list[Stage] = []
+    for stretch, stages in found:
+        order[stretch.first:stretch.first + len(stretch.row)] = [stretch.row[i] for stage in stages for i in stage]
+        several += [tuple(stretch.row[i] for i in stage) for stage in stages if len(stage) > 1]
+    return Staged(order, tuple(several))
+
+
+class _Limits:
+    """What a stretch, or a group of its branches, may take. most: bytes of temps."""
+
+    def __init__(self, steps: Sequence[Element], buffers: Mapping[str, Buffer], target: Target, most: float):
+        self.buffers, self.target, self.most = buffers, target, most
+        self.room = GROWS * max((_scratch((step,)) for step in leaves(steps)), default=0)
+        self.lives: dict[str, tuple[int, int]] = {}    # from where to where a tensor is touched
+        for i, item in enumerate(steps):
+            for name in (b.name for step in leaves([item]) for b in step.kernel.params if b.kind == "temp"):
+                self.lives[name] = self.lives.get(name, (i, i))[0], i
+
+    def whole(self, stretch: Stretch) -> Stages | None:
+        """All branches side by side; None where that is too much already without their places in the arena."""
+        stages = by_stage(range(len(stretch.row)), stretch.needs)
+        return stages if self.near(stretch, stages) and self.has_room(stretch, stages) else None
+
+    def groups(self, stretch: Stretch) -> Stages | None:
+        """Some branches side by side. How much of the arena they need is reckoned from the tensors that are alive."""
+        first, end = stretch.first, stretch.first + len(stretch.row)
+        touched = {b.name for s in stretch.row for b in s.kernel.params}
+        sizes = {name: self.bytes(name) for name in touched if name in self.lives}
+        before = {name for name in sizes if self.lives[name][0] < first}
+        behind = {name for name in sizes if self.lives[name][1] >= end}
+        through = sum(self.bytes(name) for name, (a, b) in self.lives.items()
+                      if a < first and b >= end and name not in touched)
+
+        def fits(group: Stages, stages: Stages) -> bool:
+            if not self.near(stretch, group) or not self.has_room(stretch, group):
+                return False
+            order = [[b.name for i in stage for b in stretch.row[i].kernel.params] for stage in stages]
+            return through + most_alive(order, sizes, before, behind) <= self.most
+        return grouped(stretch.needs, fits)
+
+    def bytes(self, name: str) -> float:
+        b = self.buffers[name]
+        return b.elements.value * DTYPES[b.dtype].bytes if b.elements.is_const else math.inf
+
+    def near(self, stretch: Stretch, stages: Stages) -> bool:
+        """What is computed in a call and touched by some of the steps fits the second cache."""
+        touched = {b.name for stage in stages for i in stage for b in stretch.row[i].kernel.params
+                   if b.kind not in CONSTANT}
+        return sum(map(self.bytes, touched)) <= self.target.l2
+
+    def has_room(self, stretch: Stretch, stages: Stages) -> bool:
+        """A thread's scratch for the steps of a stage is hardly more than for one."""
+        return all(_scratch(stretch.row[i] for i in stage) <= self.room for stage in stages if len(stage) > 1)
+
+
+def _stretches(steps: Sequence[Element]) -> Iterator[Stretch]:
+    """Of the outermost list alone."""
     first = 0
     for end in range(len(steps) + 1):
         if end == len(steps) or not _sorts(steps[end]):
-            yield from ((first + a, first + b) for a, b in _parted(steps[first:end]))
+            row = [s for s in steps[first:end] if isinstance(s, Step)]
+            needs = _needs(row)
+            for a, b in _parted(needs):
+                yield Stretch(first + a, tuple(row[a:b]), [{j - a for j in mine if j >= a} for mine in needs[a:b]])
             first = end + 1
 
 
@@ -82,12 +167,12 @@ def _sorts(item: Element) -> bool:
     return isinstance(item, Step) and not isinstance(item.kernel, (CheckKernel, ExternKernel))
 
 
-def _parted(row: Sequence[Element]) -> Iterator[tuple[int, int]]:
-    """Stretches of neighbouring steps: cut wherever all steps behind need all before."""
+def _parted(needs: Needs) -> Iterator[tuple[int, int]]:
+    """Where stretches begin and end: cut wherever all steps behind need all before."""
     behind: list[int] = []       # by step, a bit for each that it needs, also by way of others
-    for needs in _needs([s for s in row if isinstance(s, Step)]):
+    for mine in needs:
         behind.append(0)
-        for i in needs:
+        for i in mine:
             behind[-1] |= behind[i] | 1 << i
     cuts, every = [len(behind)], -1
     for i in reversed(range(len(behind))):
@@ -117,31 +202,7 @@ def _conflict(touch: Touch, before: Touch) -> bool:
     return any(conflicts(touch, before, lambda mine, other: False))
 
 
-def _by_stage(row: Sequence[Step], needs: Sequence[set[int]]) -> list[Stage]:
-    """Each step in the first stage behind those of what it needs."""
-    at: list[int] = []
-    for mine in needs:
-        at.append(max((at[i] + 1 for i in mine), default=0))
-    return [tuple(s for s, stage in zip(row, at, strict=True) if stage == i) for i in range(max(at, default=-1) + 1)]
-
-
-def _intervals(needs: Sequence[set[int]]) -> int:
-    """Into how many parts barriers cut steps with these needs as they stand."""
-    count, since = 0, -1
-    for i, mine in enumerate(needs):
-        if count == 0 or any(j >= since for j in mine):
-            count, since = count + 1, i
-    return count
-
-
 def _scratch(stage: Iterable[Step]) -> float:
     """Bytes of a thread: of steps between two barriers it lies side by side."""
     sizes = [(b.elements, DTYPES[b.dtype].bytes) for s in stage for b in s.kernel.params if b.kind == "scratch"]
     return sum(count.value * each if count.is_const else math.inf for count, each in sizes)
-
-
-def _near(row: Iterable[Step], buffers: Mapping[str, Buffer], target: Target) -> bool:
-    """What is computed in a call and touched by some of the steps fits the second cache."""
-    touched = [buffers[name] for name in {b.name for s in row for b in s.kernel.params if b.kind not in CONSTANT}]
-    return all(b.elements.is_const for b in touched) \
-        and sum(b.elements.value * DTYPES[b.dtype].bytes for b in touched) <= target.l2
