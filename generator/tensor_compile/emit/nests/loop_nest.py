@@ -81,12 +81,10 @@ def _headers(form: Form | None, isa: InstructionSet, frame: Frame) -> list[str]:
     """What the function includes."""
     found = ["tc_vector.h"] if isa.has_vectors else [frame.header, "tc_scalar.h"]
     if isinstance(form, Transposition):
-        found.append("tc_transpose.h")
+        return [*found, "tc_transpose.h"]
     if isinstance(form, (Turn, TurnedLoads)):
-        found.append("tc_turn.h")
-    if isinstance(form, RowParts) and form.groups is not None:
-        found.append("tc_groups.h")
-    return found
+        return [*found, "tc_turn.h"]
+    return [*found, "tc_groups.h"] if isinstance(form, RowParts) and form.groups is not None else found
 
 
 def function(nest: GeneralNest, symbol: str, frame: Frame, headers: list[str]) -> str:
