@@ -29,8 +29,9 @@ from .emit.cuda.shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.contraction.order_price import price_of
 from .emit.contraction.schedules import Choose, with_schedules
+from .emit.work import kernel_work
 from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, schedule_cuda, \
-    sorted_words, stripes, tile_regions
+    sorted_words, stripe_gains, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -324,8 +325,11 @@ def _narrow(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
 
 
 def _stripes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
-    if not asked.small or unit.separate or not state.target.tiles:
+    """For the least memory, or where it saves time."""
+    if unit.separate or not state.target.tiles:
         return form
+    if not asked.small:
+        return _stripes_in_time(form, unit, state.target)
 
     def arena(trial: Fused) -> int:
         """Without scratch of contractions, whose schedules take long to choose."""
@@ -335,8 +339,16 @@ def _stripes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return stripes.smallest(form, arena)
 
 
+def _stripes_in_time(form: Fused, unit: Unit, target: Target) -> Fused:
+    if unit.chosen.chains == "kernels":
+        return form
+    if unit.chosen.chains == "stripes":
+        return stripe_gains.fastest(form, target, kernel_work, [1], 1.0)
+    return stripe_gains.fastest(form, target, kernel_work, range(1, target.threads + 1), stripe_gains.SURE)
+
+
 def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
-    apart = unit.separate or not unit.chosen.regions
+    apart = unit.separate or unit.chosen.chains == "kernels"
     return tile_regions.form(form, state.target) if state.target.tiles and not apart else form
 
 

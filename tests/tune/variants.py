@@ -14,7 +14,7 @@ from small_model import ISA
 from tap import done, equal, note, ok, skip
 from tensor_compile.compile import assemble, duel, lock as locks, record, tune_model, tune_variants
 from tensor_compile.compile.progress import Progress
-from tensor_compile.loops.variant_form import VariantForm, parse
+from tensor_compile.loops.variant_form import CHAINS, VariantForm, parse
 
 MODEL = """#include <tensor_compile/model.h>
 TC_MODEL(att)
@@ -27,7 +27,7 @@ TC_MODEL(att)
 
 
 def names() -> None:
-    forms = [VariantForm(regions, threads) for regions in (True, False) for threads in (0, 1, 16)]
+    forms = [VariantForm(chains, threads) for chains in CHAINS for threads in (0, 1, 16)]
     equal([parse(form.name) for form in forms], forms, "the name of a form says all of it")
     equal([parse(name) for name in ("regions_t0", "kernels_t", "tiles", "regions_t2x")], [None] * 4, "what names none")
 
@@ -45,7 +45,7 @@ def decisions() -> None:
           "5 % are not, where an earlier run measured")
     equal(won(usual, regions_t1=9.0, regions_t4=5.0, kernels_t4=4.0), ("regions", "kernels"), "20 % are")
     equal(won(usual, regions_t1=4.0, regions_t4=5.0, kernels_t4=6.0), ("regions", "regions_t1"), "fewer threads")
-    equal(won(VariantForm(False, 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")
+    equal(won(VariantForm("kernels", 1), regions_t4=5.0, kernels_t1=5.1), ("kernels_t1", "kernels_t1"), "what was used")
     said = [tune_model.line(tune_variants.Timed("key", ("regions", 9.0), ("kernels_t1", 8.0), teams))
             for teams in ((4, 1), (1, 1), None)]
     equal(said, ["      8.000 us  kernels_t1  key  (a whole call by 1 thread; was 9.000 us by 4 threads, regions)",
@@ -80,8 +80,8 @@ def held_up() -> None:
             return 10.0 if threads > 1 else 5.0
     teams: list[int] = []
     for busy in (True, False):
-        forms = VariantForm(True, 4), VariantForm(True, 1)
-        found = tune_variants._fought({True: Program()}, None, None, *forms, tune_variants.WORTH)
+        forms = VariantForm("regions", 4), VariantForm("regions", 1)
+        found = tune_variants._fought({"regions": Program()}, None, None, *forms, tune_variants.WORTH)
         equal((found.points, found.won), (-9, False) if busy else (22, True),
               "a turn is disturbed whichever of its two calls was held up" if busy else "else the faster team wins")
     equal(teams[:4], [4, 1, 1, 4], "who is first changes")
@@ -150,7 +150,7 @@ def form_of(folder: Path) -> str:
     """Of the build's plan: whether it has tiles, and how many threads it takes."""
     (options,) = record.builds(folder / "build")
     (variant,) = tune_model.planned(options).plan.functions[0].variants
-    return VariantForm(tune_variants._has_tiles(variant.program), variant.threads).name
+    return VariantForm("regions" if tune_variants._has_tiles(variant.program) else "kernels", variant.threads).name
 
 
 names()

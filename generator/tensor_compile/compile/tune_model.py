@@ -37,7 +37,7 @@ SPLITS = 1 / 5                 # what splits have at least
 WHOLE = 1 / 4                  # what proofs by whole calls of a GPU have at least
 LEAST = 0.5    # seconds, below which no part begins
 EARLY, EARLY_PART = 2.0, 0.03   # seconds at most that a search ends early, and part of its budget: processes end, too
-FORM_BUILDS = 2   # with and without regions
+FORM_BUILDS = 2   # with and without regions; stripes have most kernels of one of these
 BUILD = 3      # times what planning takes: a build of decisions with its own kernels, and timing it
 
 Say = Callable[[str], None]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Measures how the kernels of each variant run together (loops/variant_form.py): whole calls, with and without tile
-regions, by teams of several sizes. Kernels have the schedules of the lock, as far as it has any.
+regions and stripes, by teams of several sizes. Kernels have the schedules of the lock, as far as it has any.
 
 A call of every form is timed in turns, alone on the machine; a form's time is its least. The one that was used stays
 unless another one is more than 3 % faster and wins a duel (duel.py). Variants whose sizes are not all known are not
@@ -20,6 +20,7 @@ from ..errors import UserError
 from ..graph.ir import Function
 from ..loops.loop_ir import ExternKernel
 from ..loops.program_ir import FunctionPlan, ModelPlan, Program, regions, Tiles, Variant
+from ..loops.stripe_gains import STRIPES
 from ..loops.variant_form import VariantForm, parse
 from ..records import dataclass
 from ..target import Target
@@ -118,10 +119,10 @@ class _Times:
 def _decide(key: str, used: VariantForm, found: _Times, worth: float = WORTH) -> Timed:
     """Of those that beat what was used the best."""
     def exact(form: VariantForm) -> VariantForm:
-        return VariantForm(form.regions, form.threads or found.usual)
+        return VariantForm(form.chains, form.threads or found.usual)
 
     def name(form: VariantForm) -> str:
-        return VariantForm(form.regions, 0 if form.threads == found.usual else form.threads).name
+        return VariantForm(form.chains, 0 if form.threads == found.usual else form.threads).name
     before = exact(used) if exact(used) in found.us else exact(VariantForm())
     us = found.us[before]
     for best in sorted(found.us, key=lambda form: found.us[form])[:FINALISTS]:
@@ -136,18 +137,21 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
     """The times of one variant after the other."""
     cache = options.open_cache()
     with cache.scratch() as scratch:
-        programs: dict[bool, Built] = {}
-        for together in (True, False):
-            form = VariantForm(together, target.threads)   # any team is worth it
+        def built(chains: str) -> Built | None:
+            """None where it calls the user's functions, which are not here."""
+            form = VariantForm(chains, target.threads)   # any team is worth it
             made = assemble.run(processor.best_only(options, target), progress, form=lambda *of, form=form: form)
             if calls_user(made):
-                return   # whose functions are not here
+                return None
             folder = Path(scratch) / form.name
             folder.mkdir()
-            programs[together] = Built(made, options, folder)
-            if not any(_has_tiles(v.program) for f in made.compiled.plan.functions for v in f.variants):
-                break
-        first = programs[True]
+            return Built(made, options, folder)
+        first = built(VariantForm().chains)
+        if first is None:
+            return
+        programs = {VariantForm().chains: first}
+        programs |= {chains: other for chains in _others(first.made.compiled.plan, options)
+                     if (other := built(chains)) is not None}
         for function in first.made.compiled.plan.functions:
             for variant in function.variants:
                 if (function.name, variant.name) in todo:
@@ -156,35 +160,50 @@ def _measured(options: Options, todo: set[tuple[str, str]], target: Target, prog
                         yield (function.name, variant.name), _timed(programs, function, variant, target)
 
 
-def _timed(programs: dict[bool, Built], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
+def _others(plan: ModelPlan, options: Options) -> list[str]:
+    """What a form may have in place of `regions`, of which the plan is, that differs for some variant."""
+    programs = [variant.program for function in plan.functions for variant in function.variants]
+    small = options.memory == "small"    # stripes are those of the least memory, whatever the form
+    return [chains for chains, differs in (("stripes", not small and any(map(_may_have_stripes, programs))),
+                                           ("kernels", any(map(_has_tiles, programs)))) if differs]
+
+
+def _timed(programs: dict[str, Built], function: FunctionPlan, variant: Variant, target: Target) -> _Times:
     most = min(len(os.sched_getaffinity(0)), target.threads)
     work = program_work(variant.program)
     usual = team_worth(work.value if work.is_const else 0, program_barriers(variant.program), most)
     teams = sorted({1, usual, most, *(1 << i for i in range(1, most.bit_length()) if 1 << i < most)})
-    both = (True, False) if False in programs and _has_tiles(variant.program) else (True,)
+    differs = {"stripes": _may_have_stripes, "kernels": _has_tiles}
+    tried = [chains for chains in programs if chains not in differs or differs[chains](variant.program)]
     us: dict[VariantForm, float] = {}
 
     def time(form: VariantForm) -> float:
-        return programs[form.regions].time(function, variant, form.threads)
+        return programs[form.chains].time(function, variant, form.threads)
     for _ in range(TURNS):
-        for form in (VariantForm(r, t) for r in both for t in teams):
+        for form in (VariantForm(chains, t) for chains in tried for t in teams):
             found = time(form)
             us[form] = min(found, us.get(form, found))
     return _Times(us, usual, partial(_fought, programs, function, variant))
 
 
-def _fought(programs: Mapping[bool, Built], function: FunctionPlan, variant: Variant, used: VariantForm,
+def _fought(programs: Mapping[str, Built], function: FunctionPlan, variant: Variant, used: VariantForm,
             other: VariantForm, worth: float) -> Duel:
     """Beside other work a larger team waits for its threads: that says nothing about teams of other sizes."""
     held = [False, False]   # the two calls of a turn, which may be of one program
 
     def time(at: int, form: VariantForm) -> float:
-        program = programs[form.regions]
+        program = programs[form.chains]
         us = program.time(function, variant, form.threads)
         held[at] = program.held_up
         return us
     return fought(partial(time, 0, used), partial(time, 1, other), worth,
                   lambda: used.threads == other.threads or not any(held))
+
+
+def _may_have_stripes(program: Program) -> bool:
+    """Chains of which the first team alone says whether stripes pay."""
+    return any(isinstance(region, Tiles) and region.windows for region in regions(program.steps)) or \
+        any(what.endswith(STRIPES) for what, _ in program.refusals)
 
 
 def _has_tiles(program: Program) -> bool:

@@ -307,7 +307,7 @@ def tried(kernel: ContractionKernel, isa: str, target: Target, most: int) -> lis
 def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) -> list[Schedule]:
     """The legal schedules, those of least modelled time first."""
     access = Access.of(kernel)
-    handed = access.product.integer and any(p.kind == "tile" for p in kernel.params)
+    handed = (access.product.integer or _of_stripe(access)) and any(p.kind == "tile" for p in kernel.params)
     narrow = all(s.value.dtype in ("i8", "u8") for s in kernel.stores)
 
     def cost(schedule: Schedule) -> float:
@@ -320,6 +320,11 @@ def ranked(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
         return more * cycles(access, schedule, target, parts, handed, narrow)
 
     return sorted(legal(kernel, isa, target), key=cost)
+
+
+def _of_stripe(access: Access) -> bool:
+    """Its rows are those of a stripe that the tile before has not left (tile_axes.Window); there may be none."""
+    return any(s.is_dim and s.lo == 0 for s in access.rows.symbols())
 
 
 def cycles(access: Access, schedule: Schedule, target: Target, parts: int = 1, handed: bool = False,
