@@ -65,6 +65,14 @@ counts = {s.name: n for s, n in usual.items()}
 equal((counts["rows0n"], counts["rows1n"]), (1, 1), "a block of one row needs one more of each")
 points = {str(step.kernel.params[-1].name): kernel_work(step.kernel, usual) for step in program.kernel_steps}
 equal(points["%2"].value, 5 * 8 * (2 * 4 + 1), "operations of one row")
+scalar = Image("1", 4, 3, 3)
+total = scalar.put("reduce(%0) {op=sum, axes=[0, 1, 2, 3], order=lanes} : f32[]")
+scalar.last = 0
+before = scalar.conv(6).last
+spread = scalar.put(f"broadcast(%{total}) {{shape=[1, 6, 3, 3], axes=[]}} : {scalar.type}")
+scalar.put(f"mul(%{before}, %{spread}) : {scalar.type}")
+differences, *_ = compare_ways((False,), scalar.module(), "f", {}, form=in_stripes(1))
+equal(differences, [""], "a temp without dims is no link of a chain")
 
 # -- mistakes
 GOOD = print_unit(program)

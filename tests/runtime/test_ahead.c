@@ -29,6 +29,25 @@ static void test_stream_pieces(void)
     }
 }
 
+/* Pieces of stripes are whole images, equally many of each thread; else a thread has one piece. */
+static void test_striped_pieces(void)
+{
+    static tc_member members[16];
+    tc_frame frame = {.members = members};
+    const uint64_t much = (uint64_t)1 << 40, little = 2 * TC_PIECE_WORK;
+    const struct {
+        tc_index images, threads, pieces;
+        uint64_t work;
+    } cases[] = {{16, 2, 16, much}, {16, 16, 16, much}, {32, 16, 32, much}, {33, 16, 16, much}, {20, 2, 10, much},
+                 {22, 2, 2, much},  {1, 2, 2, much},    {5, 1, 1, much},    {16, 2, 2, little}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        const tc_index threads = cases[i].threads, images = cases[i].images;
+        const tc_pieces got = tc_pieces_of(&frame, 0, threads, tc_striped_work(cases[i].work, images, threads));
+        tc_ok(got.count == cases[i].pieces, "%d images of %d threads are %d pieces", (int)images, (int)threads,
+              (int)got.count);
+    }
+}
+
 enum { WAITING = 6, WAITS = 400, FETCHED = 60, PANEL_BYTES = 192, LARGE = 4 * TC_AHEAD };
 
 /* Of a step of 60 panels, in two products, of which the first has two operands; the second's panels are larger. */
@@ -286,6 +305,7 @@ int main(void)
 {
     test_soon();
     test_stream_pieces();
+    test_striped_pieces();
     test_streams();
     test_states();
     test_two_steps();

@@ -94,7 +94,8 @@ def main(folder: Path) -> None:
         wanted = tune_variants.left(lock, of.plan, of.keys, of.compiler, False)
         measured = list(tune_variants.tune(options, wanted, of.keys, of.compiler, progress, True))
     equal([m.key for m in measured], [key], "tune measures the variant")
-    equal(tune_variants._others(of.plan, options), ["stripes", "kernels"], "beside regions it builds stripes and kernels")
+    equal(tune_variants._others(of.plan, options), ["stripes", "kernels"],
+          "beside regions it builds stripes and kernels")
     explained = small_model.run(folder, "explain", *words).stdout
     ok("runs in stripes of" in explained, "explain names the region") or note(explained)
 

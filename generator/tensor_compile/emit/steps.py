@@ -218,9 +218,12 @@ class StepsWriter:
         self.depth += 1
         for i, _ in enumerate(tiles.windows):
             self.put(f"tc_window window{i} = {{0, 0}};")
-        piecewise = self.piecewise and not tiles.windows   # at each piece the rows of all windows are computed again
+        images = c(tiles.axes[0].blocks) if tiles.windows and len(tiles.axes) > 1 else ""
+        piecewise = self.piecewise and bool(images or not tiles.windows)   # pieces within an image compute rows again
         if piecewise:
-            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {self.work(self.step, tiles_work(tiles))});",
+            work = self.work(self.step, tiles_work(tiles))
+            work = f"tc_striped_work({work}, {images}, threads)" if images else work
+            self.put(f"tc_pieces pieces = tc_pieces_of(f, thread, threads, {work});",
                      "for (tc_index tile, end; tc_pieces_next(&pieces);) {")
             self.depth += 1
             self.put(f"tc_share({count}, pieces.piece, pieces.count, &tile, &end);")

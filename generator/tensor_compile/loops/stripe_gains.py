@@ -101,8 +101,8 @@ class _Gains:
         if not found:
             return ""
         saved, lost, team = max(found, key=lambda one: one[0] / one[1])
-        return f"that would save {'one thread' if team == 1 else f'a thread of {team}'} {round(saved)} cycles and cost " \
-            f"it {round(lost)}"
+        thread = "one thread" if team == 1 else f"a thread of {team}"
+        return f"that would save {thread} {round(saved)} cycles and cost it {round(lost)}"
 
     def costs(self, part: Chain) -> _Costs | None:
         """None where values are no floats, windows touch no neighbours, or rows are not known."""

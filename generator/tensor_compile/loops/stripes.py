@@ -139,7 +139,7 @@ def rows_of(kernel: Imaged) -> tuple[Sym, ...]:
 def _link(b: Buffer, maker: Imaged, reader: Imaged) -> Link | None:
     indices = {s.index for s in maker.stores if s.buffer == b.name}
     used = {x for x in loads(*reader.values) if x.buffer == b.name}
-    if len(indices) != 1 or _dynamic(maker, reader) or \
+    if len(indices) != 1 or not b.shape or _dynamic(maker, reader) or \
             b.name in read(maker) or isinstance(reader, ContractionKernel) and any(x.buffer == b.name
                                                                                    for x in reader.b):
         return None

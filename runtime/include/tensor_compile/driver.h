@@ -311,6 +311,18 @@ static inline uint64_t tc_packed_work(uint64_t work, tc_index threads)
     return tc_few_pieces(work, threads, threads);
 }
 
+/* The `work` of stripes over so many images: pieces are whole images, as rows are computed again where a piece begins within
+ * one. Where threads would not have equally many images, each has one piece. */
+static inline uint64_t tc_striped_work(uint64_t work, tc_index images, tc_index threads)
+{
+    if (images % threads)
+        return 0;
+    tc_index each = images / threads > 8 ? 8 : images / threads;
+    while (each > 1 && images / threads % each)
+        --each;
+    return tc_few_pieces(work, each, threads);
+}
+
 /* The instruction set whose kernels a team's call runs: its number in the function's table. */
 static inline unsigned tc_set(const tc_frame *frame)
 {
