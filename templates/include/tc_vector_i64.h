@@ -136,6 +136,24 @@ static TC_INLINE tcv_i64 tcv_loadn_i64(const int64_t *p, tc_index n)
     return tcv_loads_i64(p, 1, 0, n, tcv_splat_i64(0));
 }
 
+static TC_INLINE void tcv_stores_i64(int64_t *p, tc_index stride, tcv_i64 x, tc_index n)
+{
+    int64_t t[16];
+    __builtin_memcpy(t, &x, sizeof t);
+    for (tc_index l = 0; l < tc_min(n, 16); ++l)
+        p[l * stride] = t[l];
+}
+
+static TC_INLINE void tcv_storen_i64(int64_t *p, tcv_i64 x, tc_index n)
+{
+    tcv_stores_i64(p, 1, x, n);
+}
+
+static TC_INLINE void tcv_store_i64(int64_t *p, tcv_i64 x)
+{
+    __builtin_memcpy(p, &x, 16 * sizeof *p);
+}
+
 #define TCV_WIDE_BINARY(name, part)                                                                                    \
     static TC_INLINE tcv_i64 tcv_##name##_i64(tcv_i64 x, tcv_i64 y)                                                    \
     {                                                                                                                  \

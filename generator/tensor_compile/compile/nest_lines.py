@@ -6,7 +6,7 @@ from __future__ import annotations
 from ..emit.integers.lane_nest import runs_by_lanes
 from ..emit.integers.windows import found_at, multiplies_four
 from ..emit.nests import ahead
-from ..emit.nests.forms import Form, form_of, Scatter, Turns
+from ..emit.nests.forms import Columns, Form, form_of, Scatter, Turns
 from ..emit.nests.row_parts import RowParts
 from ..emit.nests.rows_together import joined_rows
 from ..emit.nests.transpose import SIDE, Transposition
@@ -71,5 +71,7 @@ def _of_form(form: Form) -> str:
         return "loads turned in registers, by whole lines of the caches"
     if isinstance(form, Turns):
         return "three bytes of a point stored together"
+    if isinstance(form, Columns):
+        return "lanes are neighbouring rows, each of whose steps needs the one before"
     assert isinstance(form, Scatter)
     return "each thread walks all points and stores its own elements"

@@ -19,7 +19,7 @@ from ..graph.dtypes import DTYPES
 from ..graph.table import has_trait
 from ..loops.loop_ir import Store
 from ..loops.scalar_ir import Acc, Apply, Buffer, Const, InBounds, IndexValue, Load, Local, Reduction, Scalar
-from ..loops.scalars import own_expressions, walk
+from ..loops.scalars import domain_size, own_expressions, walk
 from ..records import dataclass
 from ..symbolic import Expr, Sym, is_nonnegative, sym, wrap
 from .constants import constant
@@ -514,12 +514,23 @@ def _wide(node: Scalar) -> bool:
     """Vectors have this node of or from i64."""
     if isinstance(node, Load):
         return not node.dynamic and not node.valid
+    if isinstance(node, Reduction):
+        return _position(node)
     if not isinstance(node, Apply):
         return False
     dtypes = (node.dtype, *(a.dtype for a in node.args))
     if node.op == "cast":
         return dtypes in (("i64", "i32"), ("i32", "i64"))
     return node.op in WIDE and set(dtypes) == {"i64"}
+
+
+def _position(node: Scalar) -> bool:
+    """The place of an extreme, which vectors find."""
+    if not isinstance(node, Reduction) or node.op not in ("argmax", "argmin") or node.valid \
+            or node.value.dtype not in ("f32", "i32"):
+        return False
+    terms = domain_size(node.vars).range()[1]
+    return terms is not None and terms < 1 << 31
 
 
 def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
@@ -544,7 +555,7 @@ def vectorizable(values: Iterable[Scalar], vector: Sym) -> bool:
 
     for value in values:
         varying(value)
-        possible = possible and value.dtype in V_TYPE
+        possible = possible and (value.dtype in V_TYPE or _position(value) and memo[value])
     return possible
 
 

@@ -60,13 +60,29 @@ def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
 
 
 def spreads_nan(kernel: LoopNestKernel) -> bool:
-    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients. A NaN among its scores
-    makes the sum NaN and so all quotients, whether the maximum is NaN or that of the others; nor does the sign of a
-    maximum of zero change an exp."""
+    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients, or nothing but their logarithms.
+    A NaN among its scores makes the sum NaN and so all results, whether the maximum is NaN or that of the others; nor
+    does the sign of a maximum of zero change an exp, or a logarithm: with zeros of both signs the sum is 2 or more."""
+    if _is_log_softmax(kernel):
+        return True
     if _softmax_of(kernel) is None:
         return False
     (kept,), (out,) = kernel.phases[1].stores, kernel.phases[2].stores
     return (kept.buffer, kept.index) == (out.buffer, out.index)
+
+
+def _is_log_softmax(kernel: LoopNestKernel) -> bool:
+    if len(kernel.phases) != 3 or any(len(s.vars) != 1 or s.vars != kernel.phases[0].vars for s in kernel.phases):
+        return False
+    if [(len(s.reduces), len(s.stores)) for s in kernel.phases] != [(1, 0), (1, 0), (0, 1)]:
+        return False
+    (most,), (sums,), (out,) = kernel.phases[0].reduces, kernel.phases[1].reduces, kernel.phases[2].stores
+    if not isinstance(most, RowReduce) or not isinstance(sums, RowReduce) \
+            or (most.op, most.dtype, sums.op, sums.order) != ("max", "f32", "sum", "lanes"):
+        return False
+    moved = Apply("sub", "f32", (most.value, Local(most.name, "f32")))
+    return sums.value is Apply("exp", "f32", (moved,)) \
+        and out.value is Apply("sub", "f32", (moved, Apply("log", "f32", (Local(sums.name, "f32"),))))
 
 
 def _softmax_of(kernel: LoopNestKernel) -> Scalar | None:

@@ -10,7 +10,7 @@ from .row_sums import is_wide
 from .transpose import Transposition, transposition
 from .turned_copies import Turn, turn
 from .turned_loads import TurnedLoads, turned_loads
-from . import lane_groups, turns, window
+from . import columns, lane_groups, turns, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,12 @@ class Turns:
     """turns.py"""
 
 
-Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | Turns
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """columns.py"""
+
+
+Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | Turns | Columns
 
 
 def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
@@ -45,4 +50,6 @@ def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
     cut = window.cut(kernel, isa)
     if cut is not None and is_wide(first, isa):
         return RowParts(cut)
+    if columns.steps_together(kernel, isa):
+        return Columns()
     return Turns() if turns.in_turn(kernel, isa) and is_wide(first, isa) else None

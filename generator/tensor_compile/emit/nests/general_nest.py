@@ -24,7 +24,7 @@ from .reduction import BLOCK, siblings
 from .rows_together import joined_rows
 from .row_sums import copied, exps_of_rows, is_wide, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, far, window
+from . import ahead, apart, far, strips, window
 
 ROOMY = 32        # vectors in registers from which on functions do not fill them
 
@@ -56,6 +56,7 @@ class GeneralNest:
         for phase in kernel.phases:
             self.e.siblings |= siblings(phase.stores)
         self.side = joined_rows(kernel, isa)
+        self.strips = 1    # vectors of points that share their loops
         self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
         self.maxima: list[RowSum] = []    # of the rows that come next, of each the same ones
         self.found_ahead: list[RowSum] = []    # what the loops of this phase find beside
@@ -66,8 +67,9 @@ class GeneralNest:
         kernel, e = self.kernel, self.e
         flat = len(kernel.phases) == 1 and not kernel.phases[0].reduces and bool(kernel.phases[0].vars)
         inner = kernel.phases[0].vars[-1] if flat else None
+        self.strips = strips.side_by_side(kernel.phases[0], e.buffers, self.isa) if flat else 1
         few = flat and self.vectors and is_few(product(extent(s) for s in kernel.rows))
-        pieces, size = None, piece_of(kernel.phases[0].values, PIECE) if few else PIECE
+        pieces, size = None, piece_of(kernel.phases[0].values, PIECE, 16 * self.strips) if few else PIECE
         if inner is not None and len(kernel.phases[0].vars) == 1 \
                 and not (extent(inner).is_const and extent(inner).value <= size):
             pieces = (extent(inner) + size - 1) // size
@@ -243,12 +245,26 @@ class GeneralNest:
         else:
             heads = [e.loop(s) for s in outer]
             low, high = piece or ("0", e.index(extent(inner)))
-            self.phase_loop(rows, inner, wide, low, high, extent(inner) if piece is None else None)
+            alone = len(rows) == 1 and not outer and not rows[0].stores
+            many = apart.terms_apart(rows[0].sums, inner) if alone else 0
+            if many:
+                low = self.terms_apart(rows[0].sums, inner, many)
+            self.phase_loop(rows, inner, wide, low, high, None if piece or many else extent(inner))
             for head in reversed(heads):
                 e.close(head)
         for row in rows:
             for s in row.sums:
                 s.finish(e)
+
+    def terms_apart(self, sums: list[RowSum], inner: Sym, count: int) -> str:
+        """The first terms of a row, in several vectors; where the others begin."""
+        e = self.e
+        first, made = apart.others(e, sums, inner)
+        name = e.bind(first)
+        self.body([_Row(made, ())], first, None, 16)
+        e.close(f"for (tc_index {name} = 0; {name} < {count}; {name} += {16 * apart.VECTORS})")
+        apart.combine(e, sums, made)
+        return str(count)
 
     def blocks(self, rows: list[_Row], inner: Sym, wide: bool, blocks: list[RowSum]) -> None:
         """Blocks of 4096 terms: the lanes of each are combined before the next."""
@@ -281,6 +297,10 @@ class GeneralNest:
     def phase_loop(self, rows: list[_Row], inner: Sym, wide: bool, low: str, high: str, size: Expr | None) -> None:
         """The innermost loop from low (a multiple of 16) to high; `size` is its extent where it is the whole loop."""
         e = self.e
+        if wide and self.strips > 1:
+            low, size = self.strip(rows[0].stores, inner, low, high), None
+            if not (extent(inner) % (16 * self.strips)).terms:
+                return
         name = e.bind(inner)
         if not wide:
             self.body(rows, inner, None, 1)
@@ -318,6 +338,17 @@ class GeneralNest:
         wide = self.vectors and phase.vector and vectorizable([store.value], inner)
         self.phase_loop([_Row([], [store])], inner, wide, "0", self.e.index(extent(inner)), extent(inner))
 
+    def strip(self, stores: Sequence[Store], inner: Sym, low: str, high: str) -> str:
+        """As many points as fill vectors side by side; where the others begin."""
+        e, begin, many = self.e, self.e.fresh("low"), 16 * self.strips
+        first, copies = strips.beside(stores, inner)
+        e.lines.append(f"tc_index {begin} = {low};")
+        e.names[first] = begin
+        e.siblings |= siblings(copies)
+        self.body([_Row([], copies)], first, None, 16)
+        e.close(f"for (; {begin} + {many} <= {high}; {begin} += {many})")
+        return begin
+
     def pinned(self, name: str, at: str) -> None:
         self.e.lines.insert(0, f"const tc_index {name} = {at};")
         self.e.close("")
@@ -340,7 +371,8 @@ class GeneralNest:
         if self.are_windows:
             window.compute(e, [x for row in rows for x in row.stores])
         if width == 16 and self.e.below and self.isa.lanes == 16:
-            exps_of_rows(e, [s.value for row in rows for s in row.stores])
+            exps_of_rows(e, [s.value for row in rows for s in row.stores] or
+                         [s.reduce.value for row in rows for s in row.sums if s.reduce.op == "sum"])
         if width == 16 and self.isa.lanes == 16 and len(rows) > 1:
             quotients_of_rows(e, [s.value for row in rows for s in row.stores])
         for row in rows:

@@ -21,11 +21,13 @@ def is_few(items: Expr) -> bool:
     return items.is_const and 0 < items.value < FEW_ITEMS
 
 
-def piece_of(values: Iterable[Scalar], most: int) -> int:
-    """Elements of the innermost loop that a thread takes at a time: `most`, or fewer where each has many terms."""
+def piece_of(values: Iterable[Scalar], most: int, together: int) -> int:
+    """Elements of the innermost loop that a thread takes at a time: `most`, or fewer where each has many terms;
+    `together` of them share a loop over terms."""
     sizes = [domain_size(x.vars) for value in values for x in walk(value) if isinstance(x, Reduction)]
     terms = max((size.value for size in sizes if size.is_const), default=1)
-    return max(LEAST, most // max(1, terms) // 16 * 16)
+    step = max(16, together)
+    return max(LEAST, step, most // max(1, terms) // step * step)
 
 
 def channels_of(items: Expr, channels: Expr) -> int | None:

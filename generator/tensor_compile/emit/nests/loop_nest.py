@@ -12,7 +12,7 @@ from ...loops.loop_ir import Kernel, LoopNestKernel, RowSort
 from ...loops.scalar_ir import Buffer
 from ...symbolic import Sym
 from ..frame import Frame, PROCESSOR
-from .forms import Form, form_of, Scatter, Turns
+from .forms import Columns, Form, form_of, Scatter, Turns
 from .general_nest import GeneralNest
 from ..identity import storage
 from .row_parts import RowParts
@@ -20,7 +20,7 @@ from .transpose import Transposition
 from .turned_copies import Turn
 from .turned_loads import TurnedLoads
 from ..scalar import C_TYPE, ScalarEmitter, extent, indent
-from . import row_parts, scatter, transpose, turned_copies, turned_loads, turns
+from . import columns, row_parts, scatter, transpose, turned_copies, turned_loads, turns
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -73,6 +73,8 @@ def _loops(nest: GeneralNest, form: Form | None) -> None:
         row_parts.emit(e, kernel, form, nest.phase)
     elif isinstance(form, Turns):
         turns.emit(e, kernel)
+    elif isinstance(form, Columns):
+        columns.emit(e, kernel)
     else:
         nest.nest()
 

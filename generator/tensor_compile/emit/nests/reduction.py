@@ -220,8 +220,14 @@ class _SharedLoop:
 
     def position(self, where: str, node: Reduction, number: str) -> None:
         """The number of the first extreme; NaN counts as one."""
-        assert not self.vector
-        value, best = self.e.scalar(node.value), f"{where}_best"
+        best, dtype = f"{where}_best", node.value.dtype
+        if self.vector:
+            value, better_lanes = self.e.wide(node.value), self.e.fresh("m")
+            self.e.lines += [f"const tcv_mask {better_lanes} = tcv_{node.op}_better_{dtype}({value}, {best});",
+                             f"{best} = tcv_select_{dtype}({better_lanes}, {value}, {best});",
+                             f"{where} = tcv_select_i32({better_lanes}, tcv_splat_i32((int32_t){number}), {where});"]
+            return
+        value = self.e.scalar(node.value)
         self.e.lines += [f"if ({number} == 0 || {better(node.op, node.value.dtype, value, best)}) {{",
                          f"    {best} = {value};", f"    {where} = {number};", "}"]
 
@@ -230,7 +236,11 @@ class _SharedLoop:
         emitter, accs, number = self.e, [], ""
         for node in self.nodes:
             accs.append(emitter.fresh("s"))
-            if node.op in POSITIONS:
+            if node.op in POSITIONS and self.vector:
+                self.declare(f"{accs[-1]}_best", identity(node.op[3:], node.order, node.value.dtype))
+                self.declare(accs[-1], Const("i32", 0))
+                number = number or emitter.fresh("n")
+            elif node.op in POSITIONS:
                 emitter.lines += [f"{C_TYPE[node.value.dtype]} {accs[-1]}_best = 0;", f"int64_t {accs[-1]} = 0;"]
                 number = number or emitter.fresh("n")
             else:
@@ -248,7 +258,8 @@ class _SharedLoop:
                 # A sum that starts from +0 never is -0; a fused product that underflows may be.
                 zero = self.text(Const(node.dtype, 0))
                 emitter.lines.append(f"{acc} = {self.prefix}_add_{node.dtype}({acc}, {zero});")
-        return accs
+        return [f"tcv_cast_i32_i64({acc})" if self.vector and node.op in POSITIONS else acc
+                for acc, node in zip(accs, self.nodes, strict=True)]
 
     def few(self) -> list[str]:
         """At most one term a lane: the tree over the terms."""

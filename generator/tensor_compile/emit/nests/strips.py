@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pointwise nests whose points reduce an axis that lies across them, such as sums of columns: several vectors of points
+share the loop over the terms. What they read of a term are whole lines that lie one behind the other, which the
+processor fetches ahead, and their chains of dependent operations overlap. Every point keeps its own order.
+"""
+from __future__ import annotations
+
+from typing import Mapping, Sequence
+
+from ...instruction_sets import InstructionSet
+from ...loops.loop_ir import Phase, Store
+from ...loops.scalar_ir import Buffer, Load, Reduction
+from ...loops.scalars import domain_size, last, Rewriter, rewritten, walk
+from ...symbolic import Expr, Sym, sym
+from ..scalar import extent
+
+SIDE = 4      # vectors
+LEAST = 17    # terms, more than lanes
+
+
+def side_by_side(phase: Phase, buffers: Mapping[str, Buffer], isa: InstructionSet) -> int:
+    """How many vectors of points share their loops."""
+    if not phase.vars or phase.reduces or isa.room < 2 * SIDE:
+        return 1
+    inner = phase.vars[-1]
+    nodes = dict.fromkeys(walk(*(v for x in phase.stores for v in x.values)))
+    found = [x for x in nodes if isinstance(x, Reduction)]
+    if not extent(inner).is_const or extent(inner).value < 16 * SIDE or len(found) != 1:
+        return 1
+    (node,) = found
+    terms = domain_size(node.vars)
+    if not terms.is_const or terms.value < LEAST or len(node.vars) != 1 or node.valid \
+            or node.op in ("dot", "argmax", "argmin"):
+        return 1
+    loads = [x for x in walk(node.value) if isinstance(x, Load)]
+    places = [buffers[x.buffer].address(x.index) for x in loads]
+    across = any(place.coefficient(inner) == 1 and _apart(place.coefficient(node.vars[0])) for place in places)
+    return SIDE if across and not any(x.dynamic or x.valid for x in loads) else 1
+
+
+def _apart(step: Expr | None) -> bool:
+    """Terms lie in different lines."""
+    return step is not None and (not step.is_const or abs(step.value) >= 16)
+
+
+def beside(stores: Sequence[Store], inner: Sym) -> tuple[Sym, list[Store]]:
+    """The stores of all vectors, from a point of the first one on."""
+    first = Sym(inner.name, 0, last(inner) - 16 * (SIDE - 1))
+    changes = [Rewriter(lambda place, i=i: place.substitute({inner: sym(first) + 16 * i})) for i in range(SIDE)]
+    return first, [rewritten(x, change) for change in changes for x in stores]
