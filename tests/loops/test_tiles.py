@@ -20,8 +20,10 @@ def entry(parameters: str, lines: list[str], **options):
     return module_of(f"function f({parameters}) entry {{\n{body}\n}}\n", **options)
 
 
-def attention(heads: int, shared: int, rows: str, keys: str, features: int, out: int, causal: bool):
-    """The graph of scaled_dot_product_attention."""
+def attention(heads: int, shared: int, rows: str, keys: str, features: int, out: int, causal: bool,
+              project: bool = False):
+    """The graph of scaled_dot_product_attention. project: of all heads side by side, behind it, where `shared` heads of
+    keys have as many features as these."""
     group = heads // shared
     scores, split = f"f32[{heads},{rows},{keys}]", f"f32[{shared},{group},{rows}"
     lines = [f"%3 = reshape(%0) {{shape=[{shared}, {group}, {rows}, {features}]}} : {split},{features}]",
@@ -54,6 +56,12 @@ def attention(heads: int, shared: int, rows: str, keys: str, features: int, out:
     y = put(f"dot(%{p}, %2) {{lhs_batch=[0], rhs_batch=[0], lhs_contract=[3], rhs_contract=[1], order=seq}} : "
             f"{split},{out}]")
     y = put(f"reshape(%{y}) {{shape=[{heads}, {rows}, {out}]}} : f32[{heads},{rows},{out}]")
+    if project:
+        y = put(f"transpose(%{y}) {{perm=[1, 0, 2]}} : f32[{rows},{heads},{out}]")
+        y = put(f"reshape(%{y}) {{shape=[{rows}, {heads * out}]}} : f32[{rows},{heads * out}]")
+        w = put(f"reshape(%1) {{shape=[{heads * out}, {keys}]}} : f32[{heads * out},{keys}]")
+        y = put(f"dot(%{y}, %{w}) {{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}} : "
+                f"f32[{rows},{keys}]")
     lines.append(f'return "y" %{y}')
     return entry(f'%0 "q" : f32[{heads},{rows},{features}] {LOC}, %1 "k" : f32[{shared},{keys},{features}] {LOC}, '
                  f'%2 "v" : f32[{shared},{keys},{out}] {LOC}', lines, dims=("n 1:20", "s 1:40"))
@@ -246,6 +254,16 @@ def blocks(length: int) -> list[int]:
     return [item.axes[-1].block for item in tile_regions.form(fused, target).kernels if isinstance(item, Tiles)]
 
 
+def axes(heads: int, length: int) -> list[int]:
+    """The sizes that tiles of attention are cut from, where a product of all heads follows."""
+    module = inline(attention(heads, heads, str(length), str(length), 64, 64, False, True))
+    target = targets.load(targets.find("x86_64"))
+    fused = fuse.fuse(lower.lower(layout.apply(module.functions["f"], target), module, target))
+    return [int(str(a.size)) for item in tile_regions.form(fused, target).kernels if isinstance(item, Tiles)
+            for a in item.axes]
+
+
+equal(axes(6, 1500), [6, 1500], "all heads' scores of a block of rows would not stay in the cache: a tile has one head")
 equal(blocks(2048), [32], "attention of 2048 keys is tiles whose scores fit the second cache")
 equal(blocks(8192), [64], "of 8192 keys tiles of more rows, which read keys and values less often")
 done()

@@ -66,7 +66,8 @@ CASES += [running("sum", "f32", 2, 9, 33, True)]
 CASES += [column(kind, dtype, *sizes) for kind, dtype, sizes in (
     ("sum", "f32", (1, 17, 64)), ("sum", "f32", (2, 40, 100)), ("sum", "f32", (1, 4100, 70)),
     ("sum", "f32", (3, 16, 64)), ("sum", "f32", (70, 20, 130)), ("max", "f32", (2, 30, 128)),
-    ("min", "f32", (1, 33, 90)), ("max", "i32", (1, 18, 64)), ("sum", "i32", (2, 20, 77)), ("argmax", "f32", (2, 21, 5)), ("argmax", "f32", (3, 21, 64)),
+    ("min", "f32", (1, 33, 90)), ("max", "i32", (1, 18, 64)), ("sum", "i32", (2, 20, 77)),
+    ("argmax", "f32", (2, 21, 5)), ("argmax", "f32", (3, 21, 64)),
     ("argmin", "f32", (1, 40, 37)), ("argmax", "i32", (2, 9, 70)), ("argmin", "i32", (1, 1, 16)))]
 CASES += [few_values(kind, n) for kind in ("argmax", "argmin") for n in (7, 48)]
 CASES += [row(kind, dtype, rows, n) for kind, dtype, rows, n in (

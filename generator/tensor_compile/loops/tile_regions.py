@@ -60,12 +60,13 @@ def form(fused: Fused, target: Target) -> Fused:
 @dataclass(slots=True)
 class _Chain:
     """kernels with their positions in the list; handed: the temps between them; rows: for each axis, a dim's extent and
-    the variables that walk it in each kernel."""
+    the variables that walk it in each kernel. narrowed: a shorter chain has more axes."""
 
     at: list[int]
     kernels: list[Chained]
     handed: list[str]
     rows: list[tuple[Expr, list[tuple[Sym, ...]]]]
+    narrowed: bool = False
 
     @property
     def label(self) -> str:
@@ -156,7 +157,8 @@ class _Former:
                 continue
             rows = self.rows(chain, joined, name)
             if rows:
-                return _Chain([*chain.at, number], [*chain.kernels, joined], [*chain.handed, name], rows)
+                narrowed = chain.narrowed or len(rows) < len(chain.rows)
+                return _Chain([*chain.at, number], [*chain.kernels, joined], [*chain.handed, name], rows, narrowed)
         return None
 
     def movable(self, items: list[Element], chain: _Chain, to: int) -> bool:
@@ -295,11 +297,15 @@ class _Former:
 
     def block(self, chain: _Chain) -> int:
         """Rows of a block: what they hand on and walk fits half of the cache."""
-        total = max(1, self.size(domain_size(row_variables(chain.kernels[0]))))
         block = self.most_rows(chain)
-        while block > FEWEST and self.handed_bytes(chain) // total * block > self.target.l2 // 2:
+        while block > FEWEST and self.handed_by_tile(chain, block) > self.target.l2 // 2:
             block = max(FEWEST, block // 2)
         return block
+
+    def handed_by_tile(self, chain: _Chain, block: int) -> int:
+        """Bytes that the kernels of one tile hand on, of all that is no axis, such as heads, too."""
+        total = math.prod(self.size(size) for size, _ in chain.rows)
+        return self.handed_bytes(chain) // max(1, total) * block
 
     def growing_block(self, chain: _Chain) -> int:
         """Rows of a block of a region whose tiles compute half of what they might, on average, and walk second operands
@@ -329,6 +335,9 @@ class _Former:
         if 2 * count < self.target.threads:
             small = "" if all(size.is_const for size, _ in chain.rows) else " where dims are small"
             return f"a team of {self.target.threads} would share {count} tile{'' if count == 1 else 's'}{small}"
+        own = self.handed_by_tile(chain, block)
+        if chain.narrowed and own > cache:
+            return f"what a tile would hand on, {own} bytes, would not stay in the cache"
         tile, again = self.operands(chain, block)
         if again // self.nearer(tile, handed) >= 2 * handed:
             return f"the tiles would walk {again} bytes of second operands again, for {handed} bytes handed on"
