@@ -60,9 +60,10 @@ def softmax_columns(kernel: LoopNestKernel, scores: str) -> Sym | None:
 
 
 def spreads_nan(kernel: LoopNestKernel) -> bool:
-    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients, or nothing but their logarithms.
-    A NaN among its scores makes the sum NaN and so all results, whether the maximum is NaN or that of the others; nor
-    does the sign of a maximum of zero change an exp, or a logarithm: with zeros of both signs the sum is 2 or more."""
+    """Of a kernel with a maximum: it is a softmax that leaves nothing but its quotients, or nothing but their
+    logarithms. A NaN among its scores makes the sum NaN and so all results, whether the maximum is NaN or that of the
+    others; nor does the sign of a maximum of zero change an exp, or a logarithm: with zeros of both signs the sum is 2
+    or more."""
     if _is_log_softmax(kernel):
         return True
     if _softmax_of(kernel) is None:
