@@ -7,10 +7,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Sequence
 
-from ...loops.scalars import last, Rewriter
+from ...loops.scalars import last
 from ...symbolic import Sym, sym
 from .reduction import OPERATION
-from .row_sums import RowSum, row_sum
+from .row_sums import placed, RowSum, row_sum
 from ..scalar import ScalarEmitter, extent
 
 FREE = frozenset(("max", "min", "any", "all"))
@@ -32,7 +32,7 @@ def others(e: ScalarEmitter, sums: Sequence[RowSum], inner: Sym) -> tuple[Sym, l
     first = Sym(inner.name, 0, last(inner) - 16 * (VECTORS - 1))
     made = []
     for i in range(VECTORS):
-        change = Rewriter(lambda place, i=i: place.substitute({inner: sym(first) + 16 * i}))
+        change = placed(inner, sym(first) + 16 * i)
         for s in sums:
             r = replace(s.reduce, value=change(s.reduce.value))
             made.append(replace(s, reduce=r) if i == 0 else row_sum(e, r, True, s.vars, s.loses_nan))

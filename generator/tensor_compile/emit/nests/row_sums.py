@@ -135,6 +135,11 @@ def is_wide(phase: Phase, isa: InstructionSet) -> bool:
     return wide and not running and not (ordered and outer and divisor_of(extent(inner)) % 16)
 
 
+def placed(variable: Sym, at: Expr) -> Rewriter:
+    """Puts `at` in the place of a variable."""
+    return Rewriter(lambda e: e.substitute({variable: at}))
+
+
 def copied(phase: Phase, row: Sym, at: Expr, suffix: str) -> Phase:
     """The phase of the row `at`; its reductions are named apart from those of other rows."""
     def leaf(node: Scalar) -> Scalar | None:

@@ -10,8 +10,9 @@ from typing import Mapping, Sequence
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import Phase, Store
 from ...loops.scalar_ir import Buffer, Load, Reduction
-from ...loops.scalars import domain_size, last, Rewriter, rewritten, walk
+from ...loops.scalars import domain_size, last, rewritten, walk
 from ...symbolic import Expr, Sym, sym
+from .row_sums import placed
 from ..scalar import extent
 
 SIDE = 4      # vectors
@@ -46,5 +47,5 @@ def _apart(step: Expr | None) -> bool:
 def beside(stores: Sequence[Store], inner: Sym) -> tuple[Sym, list[Store]]:
     """The stores of all vectors, from a point of the first one on."""
     first = Sym(inner.name, 0, last(inner) - 16 * (SIDE - 1))
-    changes = [Rewriter(lambda place, i=i: place.substitute({inner: sym(first) + 16 * i})) for i in range(SIDE)]
+    changes = [placed(inner, sym(first) + 16 * i) for i in range(SIDE)]
     return first, [rewritten(x, change) for change in changes for x in stores]
