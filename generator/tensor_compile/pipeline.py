@@ -11,6 +11,7 @@ from .graph import passes as graph_passes
 from .graph.bake import bake, Baked, Evaluate
 from .graph.branches import shorter_first
 from .graph.dce import dce
+from .graph.divide import divide, NARROWEST, of_several_rows, PANEL
 from .graph.dtypes import DTYPES
 from .graph.errors import IrError
 from .graph.facts import Facts
@@ -207,6 +208,14 @@ def _each(name: str, run_pass: Callable[[Fused, Unit, State, Asked], Fused | Pro
     return Pass(name, LOOPS, on_each)
 
 
+def _divide(state: State, asked: Asked) -> State:
+    """Without vectors, and on devices, products of one row by narrow parts stay whole, too."""
+    vectors = state.target.panel == PANEL and not state.target.apart
+    shared = of_several_rows(state.graph.module.functions.values())
+    divided = each(partial(divide, of_a_row=PANEL if vectors else NARROWEST, shared=shared))
+    return replace(state, graph=on_module(divided)(state.graph))
+
+
 def _bake(state: State, asked: Asked) -> State:
     assert asked.evaluate is not None
     module, baked = bake(state.graph.module, asked.evaluate)
@@ -391,7 +400,8 @@ PASSES: tuple[Pass, ...] = (
     *map(of_graph, graph_passes.RELAXED),
     of_graph(graph_passes.WIDEN),
     Pass("bake", GRAPH, _bake, plain=False, bakes=True),   # behind widen, which keeps the reference
-    *map(of_graph, graph_passes.VARIANTS),
+    *(Pass(one.name, GRAPH, _divide, one.plain) if one.name == "divide" else of_graph(one)   # asks for the target
+      for one in graph_passes.VARIANTS),
     Pass("points", GRAPH, _points, plain=False),     # before layout, which packs weights
     Pass("halves", GRAPH, _halves, plain=False),     # before fold, as the sign is a constant
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from oracle.graph import Run, same
+from functools import partial
+
 from passes import HEAD, case, data, evaluated, function, module, sizes_of, stays
 from tap import done, equal, ok, raises
 from tensor_compile.graph import passes
 from tensor_compile.graph.absorb import absorb
 from tensor_compile.graph.cse import cse
 from tensor_compile.graph.dce import dce
-from tensor_compile.graph.divide import divide
+from tensor_compile.graph.divide import divide, of_several_rows
 from tensor_compile.graph.errors import IrError
 from tensor_compile.graph.fold import MOST_STEPS, fold
 from tensor_compile.graph.inline import inline
@@ -105,6 +107,32 @@ for why, text in (("something reads all of it", PARTS + "%5 = exp(%2) : f32[n,57
                   ("parts take more panels", PARTS.replace("192]", "193]").replace("384]", "383]")
                    + 'return "a" %3\nreturn "b" %4')):
     stays(divide, f"divide: not where {why}", '%0 "x" : f32[n,4]', STAYS + text)
+ROW = """
+%1 = weight() {name="w3"} : f32[4,576]
+%2 = dot(%0, %1) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[1,576]
+%3 = slice(%2) {start=[0, 0], size=[1, 64], stride=[1, 1]} : f32[1,64]
+%4 = slice(%2) {start=[0, 64], size=[1, 512], stride=[1, 1]} : f32[1,512]
+return "a" %3
+return "b" %4"""
+of_a_row = partial(divide, of_a_row=64)
+case(of_a_row, "divide: of one row narrower parts, too", '%0 "x" : f32[1,4]', ROW, """
+%1 = weight() {name="w3"} : f32[4,576]
+%2 = slice(%1) {start=[0, 0], size=[4, 64], stride=[1, 1]} : f32[4,64]
+%3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[1,64]
+%4 = slice(%1) {start=[0, 64], size=[4, 512], stride=[1, 1]} : f32[4,512]
+%5 = dot(%0, %4) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[1,512]
+%6 = slice(%3) {start=[0, 0], size=[1, 64], stride=[1, 1]} : f32[1,64]
+%7 = slice(%5) {start=[0, 0], size=[1, 512], stride=[1, 1]} : f32[1,512]
+return "a" %6
+return "b" %7""")
+stays(of_a_row, "divide: not of more rows", '%0 "x" : f32[2,4]',
+      ROW.replace("f32[1,", "f32[2,").replace("size=[1,", "size=[2,"))
+stays(partial(of_a_row, shared=frozenset(("w3",))), "divide: not of weights that others multiply more rows by",
+      '%0 "x" : f32[1,4]', ROW)
+for rows, names in ((1, ()), ("n", ("w3",))):
+    text = ROW.replace("f32[1,", f"f32[{rows},").replace("size=[1,", f"size=[{rows},")
+    made = module(function(f'%0 "x" : f32[{rows},4]', text))
+    equal(of_several_rows([made.functions["f"]]), frozenset(names), f"divide: weights of several rows, with {rows}")
 stays(divide, "divide: not without constants", '%0 "x" : f32[n,4], %1 "y" : f32[4,576]',
       STAYS.split("\n", 2)[2] + PARTS + 'return "a" %3\nreturn "b" %4')
 stays(divide, "divide: not in the order lanes", '%0 "x" : f32[n,4]',

@@ -8,11 +8,16 @@ their order stay what they were.
 
 A result is followed through elementwise nodes, transposes and reshapes to slices of its columns. It stays whole where
 anything else reads it, where two slices overlap and where parts are narrow or take more panels of columns.
+
+Of one row the gates of a recurrent cell are sums of one kernel, which has the cell's functions in its epilogue: a step
+has one barrier less, and these functions run while the next columns of the weights come. So there parts of any whole
+panels are divided, but of weights that no function of the module multiplies more rows by: both forms would be packed.
+Of more rows a tile takes its sums one after the other, for which narrow ones are too short.
 """
 from __future__ import annotations
 
 from dataclasses import field
-from typing import Any
+from typing import Any, Iterable
 
 from ..records import dataclass
 from ..symbolic import Expr, exact_div, product, wrap
@@ -22,19 +27,43 @@ from .rewrite import Builder, Values
 from .table import PRIMITIVES
 
 PANEL = 16          # columns that a kernel computes at once
-NARROWEST = 192     # columns; cells of 128 were 2 % slower in four products of one row than in one
+# Columns of a part. Cells of 8 and 32 rows by 128 columns are 2 to 4 % slower in four products than in one.
+NARROWEST = 192
 MOST_PARTS = 8
 _LEAVES = frozenset(("weight", "packed", "constant", "iota"))
 
 Part = tuple[int, int]   # first column, columns
 
 
-def divide(function: Function) -> Function:
-    """The function with such products divided."""
-    plan = _Plan(function)
+def divide(function: Function, of_a_row: int = NARROWEST, shared: frozenset[str] = frozenset()) -> Function:
+    """The function with such products divided. of_a_row: columns that a part has at least where there is one row, and
+    none of the weights is `shared`."""
+    plan = _Plan(function, of_a_row, shared)
     for node in function.nodes:
         plan.consider(node)
     return _rebuilt(function, plan) if plan.parts else function
+
+
+def of_several_rows(functions: Iterable[Function]) -> frozenset[str]:
+    """The names of the weights by which any of them multiplies more than one row."""
+    found: set[str] = set()
+    for function in functions:
+        weights = _weights(function)
+        for node in function.nodes:
+            if node.op == "dot" and not _one_row(node):
+                found |= weights.get(node.operands[1].node, frozenset())
+    return frozenset(found)
+
+
+def _weights(function: Function) -> dict[Node, frozenset[str]]:
+    """Of each node that is constant, the weights that it is made of."""
+    made: dict[Node, frozenset[str]] = {}
+    for node in function.nodes:
+        if node.op in _LEAVES:
+            made[node] = frozenset((node.attrs["name"],)) if node.op == "weight" else frozenset()
+        elif node.operands and all(v.node in made for v in node.operands):
+            made[node] = frozenset().union(*(made[v.node] for v in node.operands))
+    return made
 
 
 @dataclass(slots=True)
@@ -48,31 +77,35 @@ class _Found:
 class _Plan:
     """parts: of each product to be divided; axes: of the columns, in each value that is computed part by part."""
 
-    def __init__(self, function: Function):
+    def __init__(self, function: Function, of_a_row: int, shared: frozenset[str]):
+        self.of_a_row, self.shared = of_a_row, shared
         self.users: dict[Value, list[Node]] = {}
         self.kept = {v for _, v, _ in (*function.results, *function.assigns)}
-        self.constant: set[Node] = set()
+        self.weights = _weights(function)    # of what is constant
         self.parts: dict[Node, list[Part]] = {}
         self.axes: dict[Value, int] = {}
         for node in function.nodes:
             for v in dict.fromkeys(node.operands):
                 self.users.setdefault(v, []).append(node)
-            if node.op in _LEAVES or node.operands and all(v.node in self.constant for v in node.operands):
-                self.constant.add(node)
 
     def consider(self, node: Node) -> None:
-        if node.op != "dot" or node.attrs["order"] != "seq" or node.types[0].dtype != "f32" or node in self.constant:
+        if node.op != "dot" or node.attrs["order"] != "seq" or node.types[0].dtype != "f32" or node in self.weights:
             return
         second, attrs = node.operands[1], node.attrs
         columns = node.types[0].shape[-1] if node.types[0].shape else None
         fixed = len(attrs["rhs_batch"]) + len(attrs["rhs_contract"])
-        if second.node not in self.constant or len(second.shape) != fixed + 1 or columns is None \
+        if second.node not in self.weights or len(second.shape) != fixed + 1 or columns is None \
                 or not columns.is_const:
             return
         found = _Found()
-        if self.follow(Value(node), len(node.types[0].shape) - 1, 1, found) and _worth(found.parts, columns.value):
+        if self.follow(Value(node), len(node.types[0].shape) - 1, 1, found) \
+                and _worth(found.parts, columns.value, self.narrowest(node)):
             self.parts[node] = sorted(found.parts)
             self.axes |= found.axes
+
+    def narrowest(self, node: Node) -> int:
+        alone = _one_row(node) and self.shared.isdisjoint(self.weights[node.operands[1].node])
+        return self.of_a_row if alone else NARROWEST
 
     def follow(self, value: Value, axis: int, unit: int, found: _Found) -> bool:
         """Whether all that reads the value reads parts of it. unit: columns of one step along the axis."""
@@ -103,7 +136,11 @@ class _Plan:
         return True
 
 
-def _worth(parts: set[Part], columns: int) -> bool:
+def _one_row(node: Node) -> bool:
+    return product(node.types[0].shape[:-1]) == 1
+
+
+def _worth(parts: set[Part], columns: int, narrowest: int) -> bool:
     end = 0
     for start, size in sorted(parts):
         if start < end:
@@ -111,7 +148,7 @@ def _worth(parts: set[Part], columns: int) -> bool:
         end = start + size
     panels = sum(-(-size // PANEL) for _, size in parts)
     return parts != {(0, columns)} and 0 < len(parts) <= MOST_PARTS and panels <= -(-columns // PANEL) \
-        and all(size >= NARROWEST for _, size in parts)
+        and all(size >= narrowest for _, size in parts)
 
 
 def _split(before: tuple[Expr, ...], axis: int, after: tuple[Expr, ...]) -> tuple[int, int] | None:
