@@ -37,6 +37,7 @@ from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
 from .loops.fuse import fuse
+from .loops.far import far
 from .loops.fused import Fused
 from .loops.loop_ir import Computation
 from .loops.program_ir import Element, FunctionPlan, ModelPlan, Program, Variant
@@ -420,6 +421,7 @@ PASSES: tuple[Pass, ...] = (
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
     _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products
     _each("bytes", _bytes),                          # before plan, for the same reason
+    _each("far", lambda form, unit, state, asked: form if unit.separate else far(form, state.target)),
     _each("plan", _planned),
 )
 

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """What is done where tensors are larger than caches, on small ones: rows are fetched ahead, results are stored past the
 caches. And quotients by one number."""
+from dataclasses import replace
+
 from harness import Case, buffer, loop, run_all
 from tap import done, ok
 from tensor_compile.emit.nests import far
 from tensor_compile.emit.kernels import emit_kernel
-from tensor_compile.loops.loop_ir import Phase, RowReduce, Store
+from tensor_compile.loops.loop_ir import ALONE, ALWAYS, Phase, RowReduce, Store
 from tensor_compile.loops.scalar_ir import Local, Reduction
 from tensor_compile.symbolic import sym
 from writing import load, op, small
@@ -41,8 +43,20 @@ def turned(m: int, n: int) -> Case:
     return small(f"turn {m} x {n}", (r,), [phase], (x, y))
 
 
+def flat(m: int, n: int, stored: str, between: int = 0) -> Case:
+    """Sums of two matrices, stored past the caches by whom `stored` says. between: elements from row to row more."""
+    r, v = loop("r", m), loop("v", n)
+    x, w = (buffer(name, "f32", (m, n), "input") for name in ("x", "w"))
+    y = buffer("y", "f32", (m, n + between), "output")
+    value = op("add", load("x", sym(r), sym(v)), load("w", sym(r), sym(v)))
+    case = small(f"sums {m} x {n} {stored}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))], (x, w, y))
+    return replace(case, kernel=replace(case.kernel, far=stored))
+
+
 whole, ragged, sums = quotients(37, 48), quotients(37, 40), columns(18, 32, 3)
 lines, no_lines = turned(48, 37), turned(40, 37)
+added, added_alone, added_tail = flat(37, 48, ALWAYS), flat(21, 2096, ALONE), flat(9, 1051, ALWAYS, 5)
+added_apart = flat(37, 40, ALWAYS)
 for isa in ("avx2", "avx512"):
     text = emit_kernel(whole.kernel, isa).text
     ok("tcv_stream_f32" in text and "tcv_stream_end" in text, f"{isa}: rows of whole lines pass the caches by")
@@ -50,5 +64,10 @@ for isa in ("avx2", "avx512"):
     ok("tcv_stream_end" in emit_kernel(lines.kernel, isa).text, f"{isa}: so do whole lines of a matrix that is turned")
     ok("tcv_stream" not in emit_kernel(no_lines.kernel, isa).text, f"{isa}: other lines of one do not")
     ok("tcv_stream" not in emit_kernel(ragged.kernel, isa).text, f"{isa}: rows of other lengths do not")
-run_all([whole, ragged, sums, lines, no_lines])
+    text = emit_kernel(added.kernel, isa).text
+    ok("far = ((uintptr_t)" in text and "tcv_stream_f32" in text and "tcv_stream_end" in text,
+       f"{isa}: so do rows without reductions that were chosen")
+    ok("far = threads == 1 &&" in emit_kernel(added_alone.kernel, isa).text, f"{isa}: or where a thread is alone")
+    ok("tcv_stream" not in emit_kernel(added_apart.kernel, isa).text, f"{isa}: but not where rows begin within lines")
+run_all([whole, ragged, sums, lines, no_lines, added, added_alone, added_apart, added_tail])
 done()

@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from .schedule_cuda import Shape
 
 
+ALONE, ALWAYS = "alone", "always"   # where a loop nest stores past the caches
+
+
 # -- computations: what lowering makes, one a materialised tensor -----------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class Computation:
@@ -148,7 +151,8 @@ class LoopNestKernel:
 
     params: the buffers in the order of the kernel's pointer array; dims: the dims it reads, in the order of its dim
     array (empty in a specialized variant). grain: rows a thread should have at least. shape: how a GPU goes over a
-    row, where a tuning lock says so (wide.RowShape).
+    row, where a tuning lock says so (wide.RowShape). far: who stores past the caches (loops/far.py): nobody (""), a
+    thread that is ALONE, or whoever runs it (ALWAYS).
     """
 
     label: str
@@ -159,6 +163,7 @@ class LoopNestKernel:
     grain: int = 1
     loc: Loc | None = None
     shape: Shape | None = None
+    far: str = ""
 
     @property
     def stores(self) -> tuple[Store, ...]:

@@ -450,7 +450,9 @@ class _Parser:
         line.expect("rows")
         rows = line.variables()
         line.expect("grain")
-        grain, loc = line.integer(), line.loc()
+        grain = line.integer()
+        far = line.word() if line.accept("far") else ""
+        loc = line.loc()
         line.expect("{")
         line.end()
         params, dims = self.interface(line.item)
@@ -459,7 +461,7 @@ class _Parser:
             inner.expect("phase")
             phases.append(self.phase(inner))
         inner.end()
-        return LoopNestKernel(label, rows, tuple(phases), params, dims, grain, loc)
+        return LoopNestKernel(label, rows, tuple(phases), params, dims, grain, loc, far=far)
 
     def byte_product(self, line: ItemLine, unit: Declarations) -> ByteProductKernel:
         nest = self.loop_nest(line, unit)

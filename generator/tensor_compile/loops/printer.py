@@ -309,7 +309,9 @@ class _Printer:
                     self.store(Store(k.out, k.index, k.value, k.dynamic), "  "), "}"]
         if isinstance(k, LoopNestKernel):
             word = "byte_product" if isinstance(k, ByteProductKernel) else "loop_nest"
-            out = [f"{word} {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{_loc(k)} {{", *_interface(k)]
+            past = f" far {k.far}" if k.far else ""
+            out = [f"{word} {quote(k.label)} rows ({self.vars(k.rows)}) grain {k.grain}{past}{_loc(k)} {{",
+                   *_interface(k)]
             for phase in k.phases:
                 out.append(f"  phase ({self.vars(phase.vars)}){'' if phase.vector else ' scalar'} {{")
                 self.share(phase.values)

@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Sequence
 
 from ...instruction_sets import CACHE_LINE
-from ...loops.loop_ir import LoopNestKernel
+from ...loops.loop_ir import ALONE, ALWAYS, LoopNestKernel
 from ...loops.plan import bytes_of
 from ...loops.scalar_ir import Buffer
 from ..scalar import ScalarEmitter
@@ -22,8 +22,9 @@ def large(b: Buffer) -> bool:
 
 
 def test(e: ScalarEmitter, kernel: LoopNestKernel, outputs: Sequence[str]) -> str:
-    """Declares `far`: what the kernel touches is more than the threads' caches hold, and these outputs, which are
-    stored past them, begin at lines."""
+    """Declares `far`: what the kernel touches is more than the threads' caches hold, or that was chosen for it
+    (loops/far.py); and these buffers, which are stored past them, begin at lines."""
     each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
+    more = {ALWAYS: "", ALONE: "threads == 1 && "}.get(kernel.far, f"threads * {NEAR} < {each} && ")
     aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & {CACHE_LINE - 1}) == 0" for name in outputs)
-    return f"const int far = threads * {NEAR} < {each} && {aligned};"
+    return f"const int far = {more}{aligned};"

@@ -119,16 +119,19 @@ class GeneralNest:
         return -(-grain // self.side)
 
     def streamed(self) -> set[str]:
-        """The outputs that are stored past the caches where all that the kernel touches is more than these hold: large
-        ones of rows that lie apart by whole lines, which the kernel does not load."""
+        """The buffers that are stored past the caches: all where that was chosen (loops/far.py); of rows side by side
+        large outputs, where all that the kernel touches is more than the caches hold. Their rows lie apart by whole
+        lines, and the kernel does not load them."""
         kernel = self.kernel
-        if self.side == 1 or any(b.kind == "tile" for b in kernel.params):
+        chosen = bool(kernel.far) and is_wide(kernel.phases[0], self.isa)
+        if self.side == 1 and not chosen or any(b.kind == "tile" for b in kernel.params):
             return set()
         found = set()
         loaded = {x.buffer for phase in kernel.phases for x in loads(*phase.values)}
         for b in kernel.params:
             stores = [(phase, x) for phase in kernel.phases for x in phase.stores if x.buffer == b.name]
-            if b.kind == "output" and b.dtype == "f32" and b.name not in loaded and far.large(b) \
+            wanted = chosen and bool(stores) or b.kind == "output" and far.large(b)
+            if wanted and b.dtype == "f32" and b.name not in loaded \
                     and all(phase.vars and _in_lines(b.address(x.index), phase.vars[-1]) for phase, x in stores):
                 found.add(b.name)
         return found
