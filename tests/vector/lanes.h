@@ -6,7 +6,7 @@
 #ifndef LANES_H
 #define LANES_H
 
-#include "tc_vector.h"
+#include "tc_in_turn.h"
 
 enum { ROUNDS = 20000 };
 

@@ -82,6 +82,7 @@ class ScalarEmitter:
         self.streaming: set[str] = set()
         self.joined: dict[tuple[Sym, ...], Sym] = {}
         self.count = 0
+        self.headers: set[str] = set()    # that the code needs beside those of scalars and vectors
 
     @property
     def lines(self) -> list[str]:

@@ -24,6 +24,7 @@ from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, re
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
+IN_TURN = (2, 3, 4, 8)   # elements in turn that are brought to their places in registers
 UNKNOWN = 64       # a dynamic extent, where a size is guessed
 
 
@@ -142,21 +143,37 @@ def _by_stride(variables: tuple[Sym, ...], body: _Body) -> list[Sym]:
     return [s for _, _, s in sorted(ranked, key=lambda r: r[:2])]
 
 
-def _vector_cost(s: Sym, body: _Body) -> float:
-    """Memory operations a point when `s` is run 16 at a time: contiguous and repeated accesses are shared by 16."""
+def _vector_cost(s: Sym, variables: Sequence[Sym], body: _Body) -> float:
+    """Memory operations a point when `s` is run 16 at a time: contiguous and repeated accesses are shared by 16. So are
+    those of a few elements that lie in turn, where another variable has the others, which are brought to their
+    places."""
     lanes = min(16, max(1, _known(extent(s))))
+    whole = len(variables) > 1 and body.mergeable(variables[-2], variables[-1])    # one loop walks all
     total = 0.0
-    for weight, c in zip(body.weights, body.strides(s), strict=True):
+    for weight, c, address in zip(body.weights, body.strides(s), body.addresses, strict=True):
         shared = c is not None and (c == 1 or not c.terms)
-        total += weight / lanes if shared else weight
+        turn = 0 if whole else next((size for t in variables if (size := _in_turn(s, t, address))), 0)
+        operations = 1 if shared else 1 + (turn - 1).bit_length() if turn else lanes
+        total += weight * operations / lanes
     return total
+
+
+def _in_turn(s: Sym, t: Sym, address: Expr) -> int:
+    """The few elements that `t` has, where `s` steps over them; 0: it does not."""
+    step = address.coefficient(s)
+    found = step is not None and step.is_const and step.value in IN_TURN and address.coefficient(t) == 1 \
+        and extent(t) == step
+    return int(step.value) if found and step is not None else 0
 
 
 def _flat(kernel: LoopNestKernel, body: _Body) -> LoopNestKernel:
     order = _by_stride(body.split_all(kernel.rows), body)
     if order:
-        best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], body), -i))
+        best = min(range(len(order)), key=lambda i: (_vector_cost(order[i], order, body), -i))
         order.append(order.pop(best))
+        turn = next((t for t in order[:-1] if any(_in_turn(order[-1], t, a) for a in body.addresses)), None)
+        if turn is not None:    # its rows are walked together
+            order.insert(-1, order.pop(order.index(turn)))
     rows, inner = body.merge_all(tuple(order[:-1])), order[-1] if order else None
     while inner is not None and rows and _known(extent(inner)) < SHORT and extent(inner).is_const \
             and body.mergeable(rows[-1], inner):

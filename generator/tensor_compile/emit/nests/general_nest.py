@@ -24,7 +24,7 @@ from .reduction import BLOCK, siblings
 from .rows_together import joined_rows
 from .row_sums import copied, exps_of_rows, is_wide, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, apart, far, strips, window
+from . import ahead, apart, far, in_turn, strips, window
 
 ROOMY = 32        # vectors in registers from which on functions do not fill them
 
@@ -57,6 +57,7 @@ class GeneralNest:
             self.e.siblings |= siblings(phase.stores)
         self.side = joined_rows(kernel, isa)
         self.strips = 1    # vectors of points that share their loops
+        self.takes_turns = isa.has_vectors and type(self.e) is ScalarEmitter and not windows
         self.fetches: list[tuple[str, Expr, Sym]] = []    # what the next loop of 16 does: pointer, place, its variable
         self.maxima: list[RowSum] = []    # of the rows that come next, of each the same ones
         self.found_ahead: list[RowSum] = []    # what the loops of this phase find beside
@@ -73,13 +74,14 @@ class GeneralNest:
         if inner is not None and len(kernel.phases[0].vars) == 1 \
                 and not (extent(inner).is_const and extent(inner).value <= size):
             pieces = (extent(inner) + size - 1) // size
-        side, alone = self.side, kernel.rows if self.side == 1 else kernel.rows[:-1]
+        turn = in_turn.rows_in_turn(kernel) if flat and self.takes_turns and is_wide(kernel.phases[0], self.isa) else 1
+        side, alone = self.side, kernel.rows if self.side == turn == 1 else kernel.rows[:-1]
         e.streaming = self.streamed()
         items = product(extent(s) for s in alone) * (pieces if pieces is not None else const(1))
         if side > 1:
             blocks = (extent(kernel.rows[-1]) + (side - 1)) // side
             items = items * blocks
-        e.lines += share(e, items, self.grain(pieces, size))
+        e.lines += share(e, items, self.grain(pieces, size, turn))
         if e.streaming:
             e.lines.append(far.test(e, kernel, sorted(e.streaming)) + " /* from the threads' caches */")
         loops: list[tuple[str, str]] = []
@@ -99,7 +101,9 @@ class GeneralNest:
             high = e.fresh("high")
             e.lines += [f"const tc_index {low} = {piece} * {size};",
                         f"const tc_index {high} = tc_min({low} + {size}, {e.index(extent(inner))});"]
-            self.phase([kernel.phases[0]], (low, high))
+            self.phase(in_turn.rows(kernel, turn), (low, high))
+        elif turn > 1:
+            self.phase(in_turn.rows(kernel, turn), None)
         elif side > 1:
             self.together(kernel.rows[-1], f"{loops[-1][0]} * {side}")
         else:
@@ -111,9 +115,9 @@ class GeneralNest:
         if e.streaming:
             e.lines += far.END
 
-    def grain(self, pieces: Expr | None, size: int) -> int:
-        """Items that are worth a thread. pieces: of a row, of `size` elements each."""
-        grain = max(1, self.kernel.grain)
+    def grain(self, pieces: Expr | None, size: int, turn: int) -> int:
+        """Items that are worth a thread. pieces: of a row, of `size` elements each. turn: rows that an item has."""
+        grain = max(1, self.kernel.grain // turn)
         if pieces is not None and (not pieces.is_const or pieces.value > 1):
             grain = max(1, min(grain * 64, GRAIN) // PIECE) if grain > 1 else GRAIN // PIECE if size == PIECE else 1
         return -(-grain // self.side)
@@ -373,11 +377,17 @@ class GeneralNest:
             e.lines.append(f"const tcv_mask {mask} = tcv_range(0, {lanes});")
         if self.are_windows:
             window.compute(e, [x for row in rows for x in row.stores])
+        stores, joins = [x for row in rows for x in row.stores], False
+        if width == 16 and self.takes_turns:
+            sums = [s.reduce.value for row in rows for s in row.sums]
+            joins = not sums and in_turn.joins(e, stores)
+            in_turn.take(e, [*sums, *(x.value for x in stores)])
         if width == 16 and self.e.below and self.isa.lanes == 16:
-            exps_of_rows(e, [s.value for row in rows for s in row.stores] or
+            exps_of_rows(e, [x.value for x in stores] or
                          [s.reduce.value for row in rows for s in row.sums if s.reduce.op == "sum"])
         if width == 16 and self.isa.lanes == 16 and len(rows) > 1:
-            quotients_of_rows(e, [s.value for row in rows for s in row.stores])
+            quotients_of_rows(e, [x.value for x in stores])
+        kept: list[tuple[Store, CValue]] = []
         for row in rows:
             later = []
             for s in row.sums:
@@ -391,8 +401,12 @@ class GeneralNest:
             results = [(x, e.value(x.value)) for x in row.stores]
             for s in later:
                 s.accumulate(e, mask, e.names[inner])
-            for x, result in results:
-                e.store_value(x, result)
+            if joins:
+                kept += results
+            else:
+                for x, result in results:
+                    e.store_value(x, result)
+        in_turn.put(e, kept, e.store_value)
         e.width, e.vector, e.lanes = 1, None, None
 
 

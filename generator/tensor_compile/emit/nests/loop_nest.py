@@ -56,7 +56,7 @@ def emit_loop_nest(kernel: LoopNestKernel, isa: str, symbol: str, emitter: type[
         kernel = form.groups.kernel
     nest = GeneralNest(kernel, found, emitter, windows=isinstance(form, RowParts) and form.groups is None)
     _loops(nest, form)
-    return function(nest, symbol, frame, _headers(form, found, frame))
+    return function(nest, symbol, frame, _headers(form, found, frame) + sorted(nest.e.headers))
 
 
 def _loops(nest: GeneralNest, form: Form | None) -> None:
