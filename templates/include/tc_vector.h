@@ -12,6 +12,7 @@
  *   tcv_evens_T(p, lo, hi)                    p[2*l]; where not lo <= 2*l < hi, a lane has any value
  *   tcv_odds_T(p, lo, hi)                     p[2*l + 1], likewise. Both load the elements from lo to hi, of 32 at most:
  *                                             of one p they share these loads
+ *   tcv_shifted_f32(x, y, n)                  lanes n to n + 15 of x and y, one behind the other; n a constant, 1 to 15
  *   tcv_stores_T(p, stride, x, n)             the first n lanes to p[l*stride]
  *   tcv_stream_f32(p, x)                      16 elements past the caches where the set can; p is a multiple of 64.
  *                                             tcv_stream_end() comes before another thread loads them
@@ -162,6 +163,20 @@ static TC_INLINE tcv_i32 tcv_odds_i32(const int32_t *p, tc_index lo, tc_index hi
 {
     return tcv_asint_f32(tcv_odds_f32((const float *)(const void *)p, lo, hi));
 }
+
+#if defined(TC_ISA_AVX512)
+#define tcv_shifted_f32(x, y, n)                                                                                       \
+    ((tcv_f32){_mm512_castsi512_ps(                                                                                    \
+        _mm512_alignr_epi32(_mm512_castps_si512((y).a), _mm512_castps_si512((x).a), n))})
+#else
+static TC_INLINE tcv_f32 tcv_shifted_f32(tcv_f32 x, tcv_f32 y, int n)
+{
+    float t[32];
+    tcv_store_f32(t, x);
+    tcv_store_f32(t + 16, y);
+    return tcv_load_f32(t + n);
+}
+#endif
 
 /* All 16 lanes of a strided load are every other element up to the last one's. */
 #define TCV_EVERY_OTHER (__builtin_constant_p(stride) && stride == 2 && lo <= 0 && hi >= 16)

@@ -85,7 +85,12 @@ def lines() -> list[Case]:
             (5, 68, 3, 2, 1, 1, "i32", "i32"), (5, 68, 3, 2, 1, 1, "f32", "f16"), (4, 67, 4, 2, 1, 1, "f32", "f16"),
             (5, 66, 3, 2, 1, 1, "i8", "i8"), (5, 35, 3, 2, 1, 1, "u8", "u8"), (4, 40, 3, 2, 0, 1, "i16", "i16"),
             (5, 37, 3, 2, 1, 1, "u16", "u16"), (4, 65, 3, 2, 1, 1, "bool", "bool"), (5, 50, 3, 1, 1, 1, "i8", "i8"),
-            (3, 300, 3, 2, 1, 1, "f32", "f32"), (3, 5, 3, 2, 1, 1, "f32", "f32")):
+            (3, 300, 3, 2, 1, 1, "f32", "f32"), (3, 5, 3, 2, 1, 1, "f32", "f32"),
+            (9, 63, 3, 3, 0, 1, "f32", "f32"), (8, 56, 4, 4, 0, 1, "f32", "f32"), (9, 70, 5, 4, 2, 1, "f32", "f32"),
+            (16, 56, 8, 8, 0, 1, "f32", "f32"), (9, 140, 3, 8, 1, 1, "f32", "f32"), (7, 70, 3, 3, 2, 2, "f32", "f32"),
+            (6, 55, 2, 3, 1, 1, "f32", "f32"), (9, 51, 3, 3, 1, 1, "i32", "i32"), (9, 54, 3, 3, 1, 1, "f32", "f16"),
+            (9, 60, 3, 3, 1, 1, "u8", "u8"), (8, 68, 4, 4, 1, 1, "i16", "i16"), (9, 57, 3, 3, 1, 1, "bool", "bool"),
+            (8, 3, 3, 3, 1, 1, "f32", "f32"), (9, 80, 6, 5, 1, 1, "f32", "f32")):
         reach = apart * (window - 1) + 1
         rows, columns = ((n + 2 * pad - reach) // stride + 1 for n in (h, w))
         c, r, v = loop("c", 3), loop("r", rows), loop("v", columns)
@@ -112,6 +117,18 @@ def lines() -> list[Case]:
             both = op("add", op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid)), load("z", *here))
             out.append(small(f"two windows of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, both),))],
                              (x, z, y)))
+    # long windows of one dim, whose loads are put together where vectors have 512 bits
+    for w, window, pad, apart in ((100, 31, 15, 1), (70, 9, 4, 1), (64, 16, 0, 1), (112, 33, 16, 1), (130, 10, 9, 2),
+                                  (12, 9, 4, 1), (200, 7, 3, 1)):
+        columns = w + 2 * pad - apart * (window - 1)
+        c, v, j = loop("c", 5), loop("v", columns), Sym("j", 0, window - 1)
+        column = sym(v) + sym(j) * apart - pad
+        x, k, y = buffer("x", "f32", (5, w), "input"), buffer("k", "f32", (5, window), "packed"), \
+            buffer("y", "f32", (5, columns), "output")
+        dot = Reduction("dot", "seq", "f32", (j,), op("pair", load("x", sym(c), column), load("k", sym(c), sym(j))),
+                        (column, w - 1 - column) if pad else ())
+        out.append(small(f"depthwise of a line of {w}, {window} terms by {apart}", (c,),
+                         [Phase((v,), (), (Store("y", (sym(c), sym(v)), dot),))], (x, k, y)))
     # above and below an image lies a number, and each term is it or an element
     c, r, v, i, j = loop("c", 3), loop("r", 4), loop("v", 20), Sym("i", 0, 2), Sym("j", 0, 1)
     x, y = buffer("x", "f32", (3, 6, 40), "input"), buffer("y", "f32", (3, 4, 20), "output")

@@ -16,6 +16,10 @@ for case in all_cases():
     if case.name.startswith("siblings"):
         equal(emit_kernel(case.kernel, "scalar").text.count("p0["), 1, f"{case.name}: one load of an element")
 for case in all_cases():
+    if " terms by " in case.name:
+        shifted = "tcv_shifted_f32" in emit_kernel(case.kernel, "avx512").text
+        expected = not any(part in case.name for part in ("by 2", "7 terms", "of 12,", "of 64,"))
+        equal(shifted, expected, f"{case.name}: vectors are put together")
     if case.name.endswith(", in a tile"):
         equal("item + 1 < end" in emit_kernel(case.kernel, "avx512").text, True, f"{case.name}: maxima are found ahead")
 sanitize, everything = "--sanitize" in sys.argv, "--all" in sys.argv

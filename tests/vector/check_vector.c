@@ -289,6 +289,97 @@ static unsigned char *pages(size_t *size)
         tc_ok(odds, "elements of odd numbers of " #T " within their elements");                                        \
     } while (0)
 
+/* Turns of n: the elements from lo to hi, as above, and the first `count` turns. */
+#define IN_TURN(T, C, V, same, x, r, n)                                                                                \
+    do {                                                                                                               \
+        int parted = 1, joined = 1;                                                                                    \
+        for (int lo = 0; lo <= 16 * (n); lo += lo < 2 || lo > 16 * (n) - 3 ? 1 : 5)                                    \
+            for (int hi = lo; hi <= 16 * (n); ++hi) {                                                                  \
+                const int count = hi - lo;                                                                             \
+                C *const last = (C *)(void *)(page + size) - count, *const first = (C *)(void *)page;                  \
+                for (int end = 0; end < 2; ++end) {                                                                    \
+                    C *const from = end ? last : first;                                                                \
+                    for (int e = 0; e < count; ++e)                                                                    \
+                        from[e] = x[(lo + e) % 16 ^ (lo + e) / 16];                                                    \
+                    V taken[8];                                                                                        \
+                    tcv_take_##T(from - lo, n, lo, hi, taken);                                                         \
+                    for (int k = 0; k < (n); ++k) {                                                                    \
+                        tcv_store_##T(r, taken[k]);                                                                    \
+                        for (int l = 0; l < 16; ++l) {                                                                 \
+                            const int e = l * (n) + k;                                                                 \
+                            parted &= e < lo || e >= hi || same(r[l], from[e - lo]);                                   \
+                        }                                                                                              \
+                    }                                                                                                  \
+                }                                                                                                      \
+            }                                                                                                          \
+        for (int count = 1; count <= 16; ++count) {                                                                    \
+            C *const to = (C *)(void *)(page + size) - count * (n);                                                    \
+            V given[8];                                                                                                \
+            for (int k = 0; k < (n); ++k) {                                                                            \
+                for (int l = 0; l < 16; ++l)                                                                           \
+                    r[l] = x[l ^ k];                                                                                   \
+                given[k] = tcv_load_##T(r);                                                                            \
+            }                                                                                                          \
+            const C before = to[-1];                                                                                   \
+            tcv_put_##T(to, n, count, given);                                                                          \
+            for (int e = 0; e < count * (n); ++e)                                                                      \
+                joined &= same(to[e], x[e / (n) ^ e % (n)]);                                                           \
+            joined &= !memcmp(&before, to - 1, sizeof before);                                                         \
+        }                                                                                                              \
+        tc_ok(parted, "turns of " #n " of " #T " parted within their elements");                                       \
+        tc_ok(joined, "turns of " #n " of " #T " joined within their elements");                                       \
+    } while (0)
+/* A function each: compilers take long for large ones. */
+#define TURNS(T, C, V, x, r)                                                                                           \
+    static TC_NOINLINE void check_turns_2_##T(unsigned char *page, size_t size)                                        \
+    {                                                                                                                  \
+        IN_TURN(T, C, V, same_##T, x, r, 2);                                                                           \
+    }                                                                                                                  \
+    static TC_NOINLINE void check_turns_3_##T(unsigned char *page, size_t size)                                        \
+    {                                                                                                                  \
+        IN_TURN(T, C, V, same_##T, x, r, 3);                                                                           \
+    }                                                                                                                  \
+    static TC_NOINLINE void check_turns_4_##T(unsigned char *page, size_t size)                                        \
+    {                                                                                                                  \
+        IN_TURN(T, C, V, same_##T, x, r, 4);                                                                           \
+    }                                                                                                                  \
+    static TC_NOINLINE void check_turns_8_##T(unsigned char *page, size_t size)                                        \
+    {                                                                                                                  \
+        IN_TURN(T, C, V, same_##T, x, r, 8);                                                                           \
+    }                                                                                                                  \
+    static void check_turns_##T(unsigned char *page, size_t size)                                                      \
+    {                                                                                                                  \
+        check_turns_2_##T(page, size);                                                                                 \
+        check_turns_3_##T(page, size);                                                                                 \
+        check_turns_4_##T(page, size);                                                                                 \
+        check_turns_8_##T(page, size);                                                                                 \
+    }
+TURNS(f32, float, tcv_f32, xf, rf)
+TURNS(i32, int32_t, tcv_i32, xi, ri)
+TURNS(i8, int8_t, tcv_i32, xi8, ri8)
+TURNS(u8, uint8_t, tcv_i32, xu8, ru8)
+TURNS(i16, int16_t, tcv_i32, xi16, ri16)
+TURNS(u16, uint16_t, tcv_i32, xu16, ru16)
+TURNS(f16, uint16_t, tcv_f32, xf16, rf16)
+TURNS(bf16, uint16_t, tcv_f32, xbf16, rbf16)
+
+#define SHIFTED(n)                                                                                                     \
+    do {                                                                                                               \
+        tcv_store_f32(rf, tcv_shifted_f32(tcv_load_f32(xf), tcv_load_f32(yf), n));                                     \
+        for (int l = 0; l < 16; ++l)                                                                                   \
+            same &= same_f32(rf[l], l + (n) < 16 ? xf[l + (n)] : yf[l + (n) - 16]);                                    \
+    } while (0)
+static void check_shifted(void)
+{
+    int same = 1;
+    fresh();
+    SHIFTED(1);
+    SHIFTED(6);
+    SHIFTED(8);
+    SHIFTED(15);
+    tc_ok(same, "shifted");
+}
+
 /* Stores past the caches are stores. */
 static void check_stream(void)
 {
@@ -324,6 +415,15 @@ static void check_memory(void)
     ALTERNATE(u16, uint16_t, same_u16, xu16, ru16);
     ALTERNATE(f16, uint16_t, same_f16, xf16, rf16);
     ALTERNATE(bf16, uint16_t, same_bf16, xbf16, rbf16);
+    check_turns_f32(page, size);
+    check_turns_i32(page, size);
+    check_turns_i8(page, size);
+    check_turns_u8(page, size);
+    check_turns_i16(page, size);
+    check_turns_u16(page, size);
+    check_turns_f16(page, size);
+    check_turns_bf16(page, size);
+    check_shifted();
     check_stream();
 }
 

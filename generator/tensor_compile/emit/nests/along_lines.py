@@ -3,7 +3,10 @@
 
 A line is cut into vectors of 16 results. Those at the padding are code of their own, in which terms are selected and
 loads keep to the line; in the others every lane has every term. Of a stride of 2, two terms of a window that follow one
-another take the elements of even and of odd numbers of one contiguous load.
+another take the elements of even and of odd numbers of one contiguous load; of a stride of 3, 4 or 8 as many terms as
+follow one another within a stride are parts of one run of memory (in_turn.py). Long windows of a line, as depthwise
+convolutions of sounds have them, load each element twice or so, and vectors of 512 bits are put together of two: nearly
+every load of their own would lie in two lines of the cache.
 """
 from __future__ import annotations
 
@@ -14,10 +17,12 @@ from ...loops.scalar_ir import Buffer, Load, Reduction, Scalar
 from ...loops.scalars import loads, Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, sym
-from ..scalar import V_TYPE, CValue, ScalarEmitter, extent, splat
+from .in_turn import TURNS, taken
+from ..scalar import V_TYPE, CValue, Scope, ScalarEmitter, extent, splat
 
 LANES = 16
 MOST_BLOCKS = 4     # of a line
+FEWEST_SHIFTED = 8  # terms that follow one another from which on vectors are put together
 Range = tuple[int, int]
 
 
@@ -60,6 +65,12 @@ def needed(windows: Iterable[Reduction], lanes: Sym, buffers: dict[str, Buffer])
             if step is not None and step != const(0) and step != const(1):
                 return True
     return False
+
+
+def step(windows: Iterable[Reduction], lanes: Sym, buffers: dict[str, Buffer]) -> int:
+    """How far apart the elements of neighbouring lanes lie, the largest of all loads."""
+    steps = [buffers[x.buffer].address(x.index).coefficient(lanes) for r in windows for x in loads(r.value)]
+    return max(int(s.value) for s in steps if s is not None)
 
 
 def blocks(stores: Sequence[Store], windows: Sequence[Reduction], lanes: Sym) -> list[Block] | None:
@@ -108,11 +119,17 @@ def moved(stores: Sequence[Store], lanes: Sym, at: Expr) -> list[Store]:
 class Line:
     """What a vector of results loads. lane: the variable of the lanes, from 0 on."""
 
-    def __init__(self, emitter: ScalarEmitter, lane: Sym, lanes: int):
+    def __init__(self, emitter: ScalarEmitter, lane: Sym, lanes: int, shifts: bool):
+        """shifts: vectors may be put together of two."""
         self.e, self.lane, self.lanes = emitter, lane, lanes
         self.ranges: dict[Load, Range] = {}
         self.base: dict[Load, tuple[Load, bool]] = {}    # of what lies two apart: the even one, and whether this is it
         self.odd: dict[Load, Load] = {}                  # what lies beside an even one
+        self.runs: dict[Load, list[tuple[int, Load]]] = {}    # of larger strides: parts of the same run, by number
+        self.guards: dict[Load, tuple[Expr, ...]] = {}
+        self.shifts = shifts
+        self.wholes: dict[tuple[Load, int], list[tuple[Scope, str]]] = {}    # vectors by name, where they are known
+        self.shifted: dict[Load, tuple[Load, int, int]] = {}    # a line's first, how far this is, and the last
 
     def present(self, asked: Iterable[Expr]) -> Range:
         """The lanes for which those of these that differ between lanes are >= 0."""
@@ -128,13 +145,14 @@ class Line:
                 hi = min(hi, rest.value // -step.value + 1)
         return lo, max(lo, hi)
 
-    def add(self, value: Scalar, lanes: Range | None) -> None:
-        """These lanes of a term will be asked for."""
+    def add(self, value: Scalar, lanes: Range | None, guard: tuple[Expr, ...]) -> None:
+        """These lanes of a term will be asked for, where all of the guard are >= 0."""
         assert lanes is not None
         for x in walk(value):
             if isinstance(x, Load) and self.step(x):
                 low, high = self.ranges.get(x, lanes)
                 self.ranges[x] = min(low, lanes[0]), max(high, lanes[1])
+                self.guards.setdefault(x, guard)
 
     def address(self, x: Load) -> Expr:
         return self.e.address(x.buffer, x.index)
@@ -145,15 +163,40 @@ class Line:
         return int(c.value)
 
     def pair(self) -> None:
-        """Finds the loads whose elements lie between another's."""
-        places = {(x.buffer, self.address(x)): x for x in self.ranges if self.step(x) == 2}
+        """Finds the loads whose elements lie between another's. They exist where that one's do."""
+        if self.shifts:
+            self.shift()
+        places = {(x.buffer, self.guards[x], self.address(x)): x for x in self.ranges if self.step(x) in TURNS}
         for x in sorted(places.values(), key=self._constant):
-            if x in self.base:
+            if x in self.base or x in self.runs:
                 continue
-            self.base[x] = x, True
-            beside = places.get((x.buffer, self.address(x) + 1))
-            if beside is not None and beside not in self.base:
-                self.base[beside], self.odd[x] = (x, False), beside
+            beside = [places.get((x.buffer, self.guards[x], self.address(x) + i)) for i in range(self.step(x))]
+            if self.step(x) > 2:
+                run = [(i, y) for i, y in enumerate(beside) if y is not None and y not in self.runs]
+                self.runs |= {y: run for _, y in run if x.dtype != "bool"}
+                continue
+            self.base[x], (_, odd) = (x, True), beside
+            if odd is not None and odd not in self.base:
+                self.base[odd], self.odd[x] = (x, False), odd
+
+    def shift(self) -> None:
+        """Finds loads of whole vectors that follow one another, each used once."""
+        places: dict[tuple[str, tuple[Expr, ...], Expr], list[tuple[int, Load]]] = {}
+        for x in self.ranges:
+            if self.step(x) == 1 and x.dtype == "f32" and self.ranges[x] == (0, LANES):
+                at = self._constant(x)
+                places.setdefault((x.buffer, self.guards[x], self.address(x) - at), []).append((at, x))
+        for found in places.values():
+            found.sort(key=lambda f: f[0])
+            first = last = 0
+            while first < len(found):
+                last = first + 1
+                while last < len(found) and found[last][0] == found[last - 1][0] + 1:
+                    last += 1
+                if last - first >= FEWEST_SHIFTED:
+                    base, end = found[first], found[last - 1]
+                    self.shifted |= {x: (base[1], at - base[0], end[0] - base[0]) for at, x in found[first:last]}
+                first = last
 
     def _constant(self, x: Load) -> int:
         address = self.address(x)
@@ -165,16 +208,41 @@ class Line:
         for x in walk(value):
             if not isinstance(x, Load) or x not in self.ranges or e.known(x) is not None:
                 continue
+            if x in self.runs:
+                run = self.runs[x]
+                taken(e, run, self.step(x), self.place(run[0][1]), self.elements(run))
+                continue
+            text = self.put_together(x) if x in self.shifted else self.text(x)
             depth = len(e.scopes) - 1
             name = e.fresh("v")
-            e.lines.append(f"const {V_TYPE[x.dtype]} {name} = {self.text(x)};")
+            e.lines.append(f"const {V_TYPE[x.dtype]} {name} = {text};")
             e.scopes[depth].values[x] = CValue(name, True, depth)
+
+    def put_together(self, x: Load) -> str:
+        base, apart, last = self.shifted[x]
+        number, shift = divmod(apart, LANES)
+        vectors = [self.whole(base, number + i, last) for i in range(2 if shift else 1)]
+        return f"tcv_shifted_f32({', '.join(vectors)}, {shift})" if shift else vectors[0]
+
+    def whole(self, base: Load, number: int, last: int) -> str:
+        """The name of a vector of what follows `base`, as far as the elements that are `last` behind its own go."""
+        key = base, number
+        for scope, name in self.wholes.get(key, ()):
+            if any(scope is s for s in self.e.scopes):
+                return name
+        name, left = self.e.fresh("v"), last + LANES - LANES * number
+        place = f"{self.place(base)} + {LANES * number}" if number else self.place(base)
+        text = f"tcv_load_f32({place})" if left >= LANES else f"tcv_loadn_f32({place}, {left})"
+        self.e.lines.append(f"const tcv_f32 {name} = {text};")
+        self.wholes.setdefault(key, []).append((self.e.scopes[-1], name))
+        return name
 
     def text(self, x: Load) -> str:
         step, (lo, hi) = self.step(x), self.ranges[x]
         if step == 2:
             base, even = self.base[x]
-            return f"tcv_{'evens' if even else 'odds'}_{x.dtype}({self.place(base)}, {self.elements(base)})"
+            run = [(0, base), *((1, y) for y in [self.odd.get(base)] if y is not None)]
+            return f"tcv_{'evens' if even else 'odds'}_{x.dtype}({self.place(base)}, {self.elements(run)})"
         if step != 1:
             zero = splat(x.dtype, "0")
             return f"tcv_loads_{x.dtype}({self.place(x)}, {step}, {lo}, {hi}, {zero})"
@@ -185,12 +253,14 @@ class Line:
     def place(self, x: Load) -> str:
         return f"{self.e.pointers[x.buffer]} + ({self.e.index(self.address(x).substitute({self.lane: const(0)}))})"
 
-    def elements(self, base: Load) -> str:
-        """Which of 32 elements are there: those that lie between two that are asked for."""
-        asked = [(2 * lo, 2 * hi - 1) for lo, hi in [self.ranges[base]] if lo < hi]
-        beside = self.odd.get(base)
-        if beside is not None:
-            asked += [(2 * lo + 1, 2 * hi) for lo, hi in [self.ranges[beside]] if lo < hi]
+    def elements(self, run: Sequence[tuple[int, Load]]) -> str:
+        """Which elements of the vectors' are there, those that lie between two that are asked for; of each load its
+        number in a turn."""
+        asked = []
+        for i, x in run:
+            step, (lo, hi) = self.step(x), self.ranges[x]
+            if lo < hi:
+                asked.append((step * lo + i, step * (hi - 1) + i + 1))
         return f"{min(lo for lo, _ in asked)}, {max(hi for _, hi in asked)}"
 
 

@@ -56,7 +56,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
         elif parts.blocks is None:
             body(copies, piece)
         else:
-            _along(e, [x for one in copies for x in one.stores], phase.vars[0], parts.blocks)
+            _along(e, [x for one in copies for x in one.stores], phase.vars[0], parts.blocks, parts.shifts)
 
     before = not parts.alike
     behind = count > 1 and (before or parts.rest < width)
@@ -85,9 +85,9 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
     e.close("for (tc_index item = begin; item < end; ++item)")
 
 
-def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block]) -> None:
+def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block], shifts: bool) -> None:
     """The results of lines that lie above each other, 16 of each at a time."""
     for block, lane, at in along_lines.vectors(e, blocks):
         here = along_lines.moved(stores, lanes, at)
-        window.compute(e, here, along_lines.Line(e, lane, block.lanes))
+        window.compute(e, here, along_lines.Line(e, lane, block.lanes, shifts))
         e.stores(here)

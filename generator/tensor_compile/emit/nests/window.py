@@ -31,7 +31,8 @@ MOST_CODE = 288     # terms of all positions
 MOST_ALONG = 4      # positions of windows whose lanes follow a line, and
 FEW_ALONG = 2       # of those of up to
 FEW_TERMS = 9       # terms, which share fewer lines of the image
-MOST_ALONG_CODE = 400    # terms of all positions and all blocks of a line
+MOST_PARTS = 16     # vectors that these make of runs of memory at a time
+MOST_ALONG_CODE = 640    # terms of all positions and all blocks of a line
 FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
 INTEGERS = 2        # whose elements are widened when they are loaded: the more positions share one, the better
 
@@ -39,7 +40,8 @@ INTEGERS = 2        # whose elements are widened when they are loaded: the more 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
-    part has terms of the padding. blocks: the vectors of a line that lanes follow; None where they are channels."""
+    part has terms of the padding. blocks: the vectors of a line that lanes follow; None where they are channels.
+    shifts: these may be put together of two."""
 
     row: Sym
     width: int
@@ -47,6 +49,7 @@ class Cut:
     rest: int
     alike: bool
     blocks: list[Block] | None = None
+    shifts: bool = False
 
 
 def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
@@ -74,6 +77,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         side, code = MOST_WIDTH if dots else MOST_POOLED, MOST_CODE // terms
     else:
         side, code = FEW_ALONG if terms <= FEW_TERMS else MOST_ALONG, MOST_ALONG_CODE // (terms * len(blocks))
+        side = min(side, max(2, MOST_PARTS // max(1, along_lines.step(found, lanes, buffers))))
     most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found), code)
     size = extent(row).value
     if most < 2 or size < 2:
@@ -81,7 +85,8 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     width = -(-size // -(-size // most))
     count = -(-size // width)
     asked = [e for x in stores for e in expressions(x.value)]
-    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked), blocks)
+    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked), blocks,
+               isa.lanes == along_lines.LANES)
 
 
 def _windows(stores: Sequence[Store]) -> list[Reduction]:
@@ -126,7 +131,7 @@ def compute(emitter: ScalarEmitter, stores: Sequence[Store], line: Line | None =
     if line is not None:
         for _, terms in listed:
             for t in terms:
-                line.add(t.value, t.lanes)
+                line.add(t.value, t.lanes, t.guard)
         line.pair()
     for group, terms in listed:
         _compute(emitter, group, terms, line)
