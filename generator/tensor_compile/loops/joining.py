@@ -117,6 +117,7 @@ class _Joining:
             depend(group, [g for g in needed if g is not group])
             self.notes.fusions.append(f"{item.label} joins {group.members[0].item.label}")
             self.merge_others(group, member, needed)
+            self.merge_parts(seq, item, group)
             if group.kind == "rows" != kind:
                 self.merge_siblings(group)
             return
@@ -197,6 +198,17 @@ class _Joining:
         points = same_points(item.vars, group)
         own = {substitute(x, points) for x in self.uses.loads[seq]} if points else set()
         return group if any(x in own for name in group.reads for x in group.reads[name]) else None
+
+    def merge_parts(self, seq: int, item: Computation, group: Group) -> None:
+        """The same where the item has joined what it reads: that group becomes part of the one of the part before."""
+        before = [w for w in self.uses.writers[item.out] if w < seq and w in self.grouped.members]
+        other = self.grouped.group_of(before[-1]) if before else group
+        members = [*group.members, *other.members]
+        if other is group or {group.kind, other.kind} != {"flat"} or self.uses.overwrites(item.out) \
+                or any(isinstance(s, Reduction) for m in members for s in walk(m.computed)):
+            return
+        if any(x in other.reads.get(name, ()) for name in group.reads for x in group.reads[name]):
+            self.merge(other, group, None)
 
     def siblings(self, names: Iterable[str], kind: str) -> list[Group]:
         """Groups that reduce what they load from one of the buffers: rows, or at a point (flat); the latest first."""
