@@ -380,11 +380,17 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
             order = wanted.get(value)
             if order is None and node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
-            elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")):
+            elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")
+                                    or gathers_along(node)):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
             if order is not None and order != tuple(range(rank)):
                 out[value] = order
     return out
+
+
+def gathers_along(node: Node) -> bool:
+    """It takes elements along one axis, as a resampling does; the others stay where they are."""
+    return node.op == "gather" and len(node.operands[1].shape) == 1
 
 
 def _readers(function: Function) -> dict[Value, tuple[int, ...]]:

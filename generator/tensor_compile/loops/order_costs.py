@@ -18,6 +18,7 @@ from ..records import dataclass
 from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
 from ..target import Target
+from .layout import gathers_along
 
 Order = tuple[int, ...]
 # (packed convolution, order of its first operand) -> modelled cycles
@@ -28,7 +29,8 @@ BLOCKED = 0.25   # of a copy that moves blocks from one order to another (emit/n
 SIDE = 16        # elements in the fastest dims of both orders, from which on it does
 TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
 LINE = 0.05      # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
-GATHERED = 0.8   # and where lanes lie more than two elements apart
+PARTED = 0.15    # and where lanes lie so far apart that vectors are parts of runs of memory
+GATHERED = 0.8   # and where they are put together element by element
 LANES = 16
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
@@ -175,12 +177,15 @@ class Costs:
 def across(node: Node) -> bool:
     """It walks what it reads as it walks what it makes."""
     return is_elementwise(node.op) or node.op in ("window_reduce", "concat", "convolution", "reorder") \
-        or node.op == "packed_convolution" and not _panels(node)
+        or node.op == "packed_convolution" and not _panels(node) or gathers_along(node)
 
 
 def along(node: Node, axis: int) -> float:
-    """What a window costs more where lanes follow this dim of what it makes: nothing where its positions do not."""
+    """What a window, or a gather, costs more where lanes follow this dim of what it makes: nothing where its positions
+    do not."""
     shape = node.types[0].shape
+    if node.op == "gather":
+        return GATHERED * elements(Value(node)) if axis == node.attrs["axis"] else 0.0
     if node.op == "window_reduce":
         window = tuple(const(size) for size in node.attrs["size"])
     elif node.op == "convolution":
@@ -194,7 +199,8 @@ def along(node: Node, axis: int) -> float:
         return 0.0
     size = max(1, typical(shape[axis]))
     lanes = elements(Value(node)) // size * (-(-size // LANES) * LANES)
-    return (LINE if node.attrs["stride"][at] <= 2 else GATHERED) * typical(product(window)) * lanes
+    stride = node.attrs["stride"][at]
+    return (LINE if stride <= 2 else PARTED if stride in (3, 4, 8) else GATHERED) * typical(product(window)) * lanes
 
 
 def _panels(node: Node) -> bool:

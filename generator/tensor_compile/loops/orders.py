@@ -297,7 +297,8 @@ class _Groups:
                     continue
                 if node.op in PRIMITIVES and PRIMITIVES[node.op].graphs:
                     continue
-                fixed = lowering_of(node.op) == "leaf" or v in self.last or node.op in _ROW_MAJOR
+                fixed = lowering_of(node.op) == "leaf" or v in self.last \
+                    or node.op in _ROW_MAJOR and not layout.gathers_along(node)
                 at = None if fixed else self.maker(node)
                 if at is None:
                     at = len(self.sets)
