@@ -25,6 +25,7 @@ from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 FEWEST_TERMS = 32         # of sums that take as long as a line from far
 LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
+MOST_IN_TURN = 8          # elements from a row of a line to the next one, of which rows of a column share cache lines
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
 
@@ -43,11 +44,13 @@ class Four:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """step: the distance of two columns; value, place: bodies of functions (templates/contraction/store.c.in)."""
+    """step: the distance of two columns; value, place: bodies of functions (templates/contraction/store.c.in).
+    together: rows follow one another; else those of a line lie a few elements apart."""
 
     step: str
     value: list[str]
     place: list[str]
+    together: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +135,8 @@ class Epilogue:
 
     # -- columns apart ----------------------------------------------------------------------------------------------
     def across(self) -> "Across | None":
-        """How a tile stores its results, where columns lie apart and rows follow one another in memory: turned, column
-        by column. None where rows are stored one by one."""
+        """How a tile stores its results, where columns lie apart and rows follow one another in memory, or in turn with
+        others: turned, column by column. None where rows are stored one by one."""
         kernel = self.kernel
         if not (self.vector and self.wide and self.whole_panels) or kernel.where is not None or self.mask() \
                 or len(kernel.stores) != 1 or self.access.sums != 1 or len(kernel.n) != 1:
@@ -144,17 +147,20 @@ class Epilogue:
         if store.value.dtype != "f32" or store.dynamic or step is None or step.symbols() & {*kernel.m} \
                 or step.is_const and step.value in (0, 1):
             return None
+        together = True
         for s in reversed(kernel.m):
-            if address.coefficient(s) != below:
-                return None
+            together = together and address.coefficient(s) == below
             below = below * extent(s)
+        line = address.coefficient(kernel.m[-1]) if kernel.m else None
+        if not together and not (line is not None and line.is_const and 1 < line.value <= MOST_IN_TURN):
+            return None
         emitter = _emitter(kernel, self.names, 16, None, self.accs)
         emitter.steady = True
         value = emitter.wide(store.value)
         used = {s for e in store.index for s in e.symbols()}
         place = f"return {emitter.pointers[store.buffer]} + ({emitter.index(address)});"
         lines = [*self.declared("j", symbols_of(store.value)), *emitter.lines, f"return {value};"]
-        return Across(self.text(step), lines, [*self.declared("j", used), place])
+        return Across(self.text(step), lines, [*self.declared("j", used), place], together)
 
     # -- bytes ------------------------------------------------------------------------------------------------------
     def four(self, vectors: str) -> "Four | None":

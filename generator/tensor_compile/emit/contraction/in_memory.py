@@ -222,8 +222,11 @@ class _Emitter:
         }
         turned = schedule.mr >= (TURNED_RUNS if alone and schedule.nr <= RUN_COLUMNS else TURNED_ROWS)
         across = epilogue.across() if schedule.epilogue == "registers" and turned else None
+        if across is not None and alone and not across.together:
+            across = None
         values |= {"across": across is not None, "across_value": "\n".join(across.value) if across else "",
                    "across_place": "\n".join(across.place) if across else "",
+                   "in_turn": across is not None and not across.together,
                    # what the epilogue of full tiles needs beside the sums is the place of the first row of a run
                    "or_starts": " && run->rows == 0" if across and not ahead and "t->" not in "".join(across.value)
                    else ""}
@@ -233,7 +236,7 @@ class _Emitter:
             step = across.step if across else ""
             run = RUN // schedule.mr * schedule.mr if across and alone else 0
             whole = kernel, schedule, self.names, self.own
-            name, text = own_tile(*whole, False, unmasked, step, run)
+            name, text = own_tile(*whole, False, unmasked, step, run, across is not None and not across.together)
             edge, edge_text = own_tile(*whole, True, "", step, run) if alone else ("", "")
             values |= self.waiting_run(run, step)
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,

@@ -133,10 +133,12 @@ def half_register(access: Access, schedule: Schedule) -> bool:
 
 
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
-             edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0) -> tuple[str, str]:
+             edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0,
+             in_turn: bool = False) -> tuple[str, str]:
     """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
     the epilogue need not ask a mask (Epilogue.unmasked). across: the distance of two columns where results are stored
-    column by column (Epilogue.across). run_rows: so many rows of neighbouring tiles wait for that."""
+    column by column (Epilogue.across). run_rows: so many rows of neighbouring tiles wait for that. in_turn: where rows
+    of a column do not follow one another."""
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
     name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
@@ -267,7 +269,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "", finish_unmasked(r))
                      for r in range(rows)],
         "run_rows": run_rows, "run_parameter": ", float *y" if run_rows else "",
-        "across": across, "across_list": column_by_column(), "stored": bool(across) and not edge,
+        "across": across, "in_turn": in_turn, "across_list": column_by_column(), "stored": bool(across) and not edge,
         "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
         "reg_list": [{"v": v, "t": t} for v, t in enumerate(prefix)], "loop_terms": loop(walks),
