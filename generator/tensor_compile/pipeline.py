@@ -10,6 +10,7 @@ from .errors import OptionError, UserError, closest
 from .graph import passes as graph_passes
 from .graph.bake import bake, Baked, Evaluate
 from .graph.branches import shorter_first
+from .graph.concats import concats
 from .graph.dce import dce
 from .graph.divide import divide, NARROWEST, of_several_rows, PANEL
 from .graph.dtypes import DTYPES
@@ -249,6 +250,13 @@ def _halves(state: State, asked: Asked) -> State:
     return replace(state, graph=views(state.graph))
 
 
+def _concats(state: State, asked: Asked) -> State:
+    """Not for devices and processors that multiply bytes: no model was measured there."""
+    if state.target.apart or state.target.multiplies_bytes:
+        return state
+    return replace(state, graph=on_module(each(concats))(state.graph))
+
+
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(lambda module: layout.on_all(module, state.target))
     return replace(state, graph=pack(state.graph))
@@ -405,6 +413,7 @@ PASSES: tuple[Pass, ...] = (
       for one in graph_passes.VARIANTS),
     Pass("points", GRAPH, _points, plain=False),     # before layout, which packs weights
     Pass("halves", GRAPH, _halves, plain=False),     # before fold, as the sign is a constant
+    Pass("concats", GRAPH, _concats, plain=False),   # behind the last simplify, which makes them flat
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),
