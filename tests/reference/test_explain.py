@@ -50,9 +50,11 @@ TC_MODEL(nests)
     tc_output(g, "rows", tc_softmax(tc_input(g, "many", TC_F32, 40, 64), -1));
     tc_output(g, "turned", tc_permute(tc_input(g, "square", TC_F32, 64, 64), 1, 0));
     tc_output(g, "alone", tc_softmax(tc_input(g, "few", TC_F32, 2, 64), -1));
+    tc_tensor features = tc_input(g, "features", TC_F32, 1, 5, 9, 20);
+    tc_output(g, "colours", tc_conv2d(features, tc_weight(g, "last"), .padding = {1, 1}));
 }
 """
-NEST_WEIGHTS = {"mixed": (32, 32, 1, 1), "groups": (32, 4, 3, 3), "depthwise": (32, 1, 3, 3)}
+NEST_WEIGHTS = {"mixed": (32, 32, 1, 1), "groups": (32, 4, 3, 3), "depthwise": (32, 1, 3, 3), "last": (3, 5, 3, 3)}
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
@@ -233,13 +235,14 @@ with tempfile.TemporaryDirectory() as place:
         nests = ("explain", "nests.c", "--isa", "avx2,avx512", "--target-file", "x86_64")
         result = models.tool(folder, *nests)
         equal([line.strip() for line in result.stdout.splitlines() if " nest: " in line],
-              ["nest: 1 conv2d_relu: " + "; ".join(f"lanes are channels of 4 groups, {n} positions side by side ({isa})"
+              ["nest: 1 max_pool2d: lanes are positions along a line of the image, 2 lines side by side",
+               "nest: 2 softmax: 2 rows side by side (avx2); 4 rows side by side (avx512)",
+               "nest: 5 copy of turned: turned in registers, by whole lines of the caches",
+               "nest: 6 conv2d_relu: " + "; ".join(f"lanes are channels of 4 groups, {n} positions side by side ({isa})"
                                                    for n, isa in ((4, "avx2"), (7, "avx512"))),
-               "nest: 2 conv2d_relu: " + "; ".join(f"lanes are channels, {n} positions side by side ({isa})"
-                                                   for n, isa in ((2, "avx2"), (7, "avx512"))),
-               "nest: 4 max_pool2d: lanes are positions along a line of the image, 2 lines side by side",
-               "nest: 5 softmax: 2 rows side by side (avx2); 4 rows side by side (avx512)",
-               "nest: 7 copy of turned: turned in registers, by whole lines of the caches"],
+               "nest: 7 conv2d: lanes are positions of a line, 2 vectors of 3 channels side by side",
+               "nest: 8 conv2d_relu: " + "; ".join(f"lanes are channels, {n} positions side by side ({isa})"
+                                                   for n, isa in ((2, "avx2"), (7, "avx512")))],
               "how nests run, for which instruction sets") or note(result.stdout + result.stderr)
         models.tool(folder, *nests, "--html", "nests.html")
         ok("<h3>Nests</h3>" in (folder / "nests.html").read_text(encoding="utf-8"), "so says the page")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..emit.integers.lane_nest import runs_by_lanes
 from ..emit.integers.windows import found_at, multiplies_four
 from ..emit.nests import ahead
+from ..emit.nests.few_outputs import FewOutputs
 from ..emit.nests.forms import Columns, Form, form_of, Scatter, Turns
 from ..emit.nests.row_parts import RowParts
 from ..emit.nests.rows_together import joined_rows
@@ -63,6 +64,8 @@ def _of_form(form: Form) -> str:
         else:
             lanes, what = "channels", "positions"
         return f"lanes are {lanes}" + (f", {width} {what} side by side" if width > 1 else "")
+    if isinstance(form, FewOutputs):
+        return f"lanes are positions of a line, {form.vectors} vectors of {form.side} channels side by side"
     if isinstance(form, Transposition):
         return f"turned in registers, {SIDE} rows at a time"
     if isinstance(form, Turn):

@@ -10,6 +10,7 @@ from ..graph.dtypes import DTYPES
 from .dependences import Dependences
 from .equations import solve
 from .loop_ir import Computation, Contraction
+from .planes import LINES
 from .scalar_ir import Load, Reduction, Scalar, Sorted
 from .disjoint import apart, one_to_one
 from .scalars import Rewriter, cost, loads, substitute, walk
@@ -84,8 +85,11 @@ def _drop(uses: Dependences, seq: int) -> None:
 def _repeatable(uses: Dependences, seq: int, writer: Computation, name: str) -> bool:
     if uses.buffers[name].kind != "temp" or name in uses.outside:
         return False
-    if not all(isinstance(uses.items[r], Computation) for r in uses.readers[name]):
+    readers = [uses.items[r] for r in uses.readers[name]]
+    if not all(isinstance(r, Computation) for r in readers):
         return False
+    if uses.buffers[name].order == LINES and any(isinstance(r, Computation) and r.window for r in readers):
+        return False    # a copy that the reader asked for (planes.py)
     if (len(uses.readers[name]) > 2 or cost(writer.value) > CHEAP_TO_REPEAT) and not _shared_out(uses, writer,
                                                                                                    name):
         return False

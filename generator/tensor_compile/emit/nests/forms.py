@@ -5,12 +5,13 @@ from __future__ import annotations
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel
 from ...records import dataclass
+from .few_outputs import FewOutputs
 from .row_parts import RowParts
 from .row_sums import is_wide
 from .transpose import Transposition, transposition
 from .turned_copies import Turn, turn
 from .turned_loads import TurnedLoads, turned_loads
-from . import columns, lane_groups, turns, window
+from . import columns, few_outputs, lane_groups, turns, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +29,7 @@ class Columns:
     """columns.py"""
 
 
-Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | Turns | Columns
+Form = Scatter | Transposition | Turn | TurnedLoads | FewOutputs | RowParts | Turns | Columns
 
 
 def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
@@ -44,6 +45,9 @@ def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
     across = turned_loads(kernel)
     if across is not None and is_wide(first, isa):
         return across
+    few = few_outputs.find(kernel, isa)
+    if few is not None and is_wide(first, isa):
+        return few
     groups = lane_groups.find(kernel, isa)
     if groups is not None and is_wide(groups.kernel.phases[0], isa):
         return RowParts(groups.cut, groups)

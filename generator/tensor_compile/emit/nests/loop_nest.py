@@ -12,6 +12,7 @@ from ...loops.loop_ir import Kernel, LoopNestKernel, RowSort
 from ...loops.scalar_ir import Buffer
 from ...symbolic import Sym
 from ..frame import Frame, PROCESSOR
+from .few_outputs import FewOutputs
 from .forms import Columns, Form, form_of, Scatter, Turns
 from .general_nest import GeneralNest
 from ..identity import storage
@@ -20,7 +21,7 @@ from .transpose import Transposition
 from .turned_copies import Turn
 from .turned_loads import TurnedLoads
 from ..scalar import C_TYPE, ScalarEmitter, extent, indent
-from . import columns, row_parts, scatter, transpose, turned_copies, turned_loads, turns
+from . import columns, few_outputs, row_parts, scatter, transpose, turned_copies, turned_loads, turns
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -69,6 +70,8 @@ def _loops(nest: GeneralNest, form: Form | None) -> None:
         turned_copies.emit(e, kernel, form)
     elif isinstance(form, TurnedLoads):
         turned_loads.emit(e, kernel, form, nest.phase)
+    elif isinstance(form, FewOutputs):
+        few_outputs.emit(e, kernel, form)
     elif isinstance(form, RowParts):
         row_parts.emit(e, kernel, form, nest.phase)
     elif isinstance(form, Turns):

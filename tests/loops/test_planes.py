@@ -1,0 +1,96 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Convolutions of few output channels (loops/planes.py): which of them lanes of positions compute, in how many kernels,
+and equal bits of the program and the direct evaluation."""
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+from harness import TARGET, _difference, module_of, random_tensor
+from oracle import programs
+from oracle.graph import Run
+from tap import done, equal
+from tensor_compile.emit.nests import few_outputs
+from tensor_compile.graph.verify import verify
+from tensor_compile.instruction_sets import instruction_set
+from tensor_compile.loops import fuse, layout, lower, plan, planes, schedule, verify_loops
+from tensor_compile.loops.loop_ir import LoopNestKernel
+from tensor_compile.loops.program_ir import leaves
+
+
+LOC = 'loc("m.c":1)'
+
+
+def convolution(x: str, w: str, window: tuple[int, int], pad: int, out: str, stride: int = 1, groups: int = 1) -> str:
+    sides = ", ".join(str(pad) if n > 1 else "0" for n in window)
+    return f"convolution({x}, {w}) {{stride=[{stride}, {stride}], low=[{sides}], high=[{sides}], dilation=[1, 1], " \
+           f"groups={groups}}} : f32[{out}]"
+
+
+def module(lines: list[str], x: str, weights: tuple, dims: tuple = ("n 1:9",)):
+    body = "\n".join(f"  {line} {LOC}" for line in lines)
+    return module_of(f'function f(%0 "x" : f32[{x}] {LOC}) entry {{\n{body}\n}}\n', dims=dims, weights=weights)
+
+
+def check(name: str, given, few: int, kernels: int | None = None, **sizes: int) -> None:
+    """few: how many kernels lanes of positions compute."""
+    function = given.functions["f"]
+    made = planes.planes(layout.apply(function, TARGET))
+    laid = replace(given, functions={"f": made})
+    verify(laid)
+    lowered = lower.lower(made, laid, TARGET)
+    joined = fuse.fuse(lowered)
+    for stage in (lowered, joined):
+        verify_loops.verify(stage)
+    program = plan.plan(schedule.schedule(joined, TARGET), TARGET)
+    verify_loops.verify(program)
+    steps = [s.kernel for s in leaves(program.steps) if s.kernel.label != "pack"]
+    isa = instruction_set("avx512")
+    equal(sum(isinstance(k, LoopNestKernel) and few_outputs.find(k, isa) is not None for k in steps), few,
+          f"{name}: kernels of lines")
+    if kernels is not None:
+        equal(len([k for k in steps if k.label != "reshape"]), kernels, f"{name}: kernels")
+    rng, dims = random.Random(1), {d.sym: sizes[n] for n, d in given.dims.items() if n in sizes}
+    inputs = [random_tensor(rng, "f32", tuple(d.evaluate(dims) for d in p.types[0].shape), False)
+              for p in function.parameters]
+    weights = {n: random_tensor(rng, "f32", tuple(d.evaluate({}) for d in w.type.shape), False)
+               for n, w in given.weights.items()}
+    got = {n: list(t.data) for n, t in weights.items()} | {"x": list(inputs[0].data)}
+    programs.run(program, dims, got, False)
+    (wanted,) = Run(given, dims, weights, {}).results(function, inputs, "")
+    equal(_difference("y", wanted, got["y"]), "", f"{name}: the same bits")
+
+
+W = ("w", "f32[3,5,3,3]")
+two = ["%1 = weight() {name=\"v\"} : f32[5,2,1,1]", f"%2 = {convolution('%0', '%1', (1, 1), 0, 'n,5,6,19')}",
+       "%3 = weight() {name=\"w\"} : f32[3,5,3,3]", f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,3,6,19')}"]
+check("an output, behind a convolution", module([*two, 'return "y" %4'], "n,2,6,19", (("v", "f32[5,2,1,1]"), W)), 1, n=2)
+check("with what follows", module([*two, "%5 = tanh(%4) : f32[n,3,6,19]", 'return "y" %5'], "n,2,6,19",
+                                  (("v", "f32[5,2,1,1]"), W)), 1, n=1)
+ONE = ['%1 = weight() {name="w"} : f32[3,5,3,3]']
+check("an input is copied", module([*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,17')}", 'return "y" %2'],
+                                   "1,5,5,17", (W,)), 1)
+check("one of few channels is not", module(['%1 = weight() {name="w"} : f32[8,2,3,3]',
+                                            f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,8,5,17')}", 'return "y" %2'],
+                                           "1,2,5,17", (("w", "f32[8,2,3,3]"),)), 1, 1)
+for why, lines, x, weight in (
+        ("lines are short", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,15')}"], "1,5,5,15", W[1]),
+        ("positions are left out", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,17', 2)}"], "1,5,5,33", W[1]),
+        ("there are nine channels", ['%1 = weight() {name="w"} : f32[9,5,3,1]',
+                                     f"%2 = {convolution('%0', '%1', (3, 1), 1, '1,9,2,17')}"], "1,5,2,17",
+         "f32[9,5,3,1]"),
+        ("a copy takes longer", ['%1 = weight() {name="w"} : f32[4,5,1,1]',
+                                 f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,4,2,17')}"], "1,5,2,17", "f32[4,5,1,1]"),
+        ("a width is not known", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,n')}"], "1,5,3,n", W[1])):
+    check(f"not where {why}", module([*lines, 'return "y" %2'], x, (("w", weight),)), 0, n=9)
+check("one position a pixel, one channel", module(['%1 = weight() {name="w"} : f32[1,5,1,1]',
+                                                   f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,1,4,18')}",
+                                                   'return "y" %2'], "1,5,4,18", (("w", "f32[1,5,1,1]"),)), 1)
+check("two of one operand, whose results are added", module(
+    [*two, '%5 = weight() {name="u"} : f32[3,5,1,3]', f"%6 = {convolution('%2', '%5', (1, 3), 1, 'n,3,6,19')}",
+     "%7 = add(%4, %6) : f32[n,3,6,19]", 'return "y" %7'], "n,2,6,19",
+    (("v", "f32[5,2,1,1]"), W, ("u", "f32[3,5,1,3]"))), 1, n=2)
+third = [*two, '%5 = weight() {name="u"} : f32[20,3,1,1]', f"%6 = {convolution('%4', '%5', (1, 1), 0, 'n,20,6,19')}"]
+check("not where a convolution reads the result", module([*third, 'return "y" %6'], "n,2,6,19", (
+    ("v", "f32[5,2,1,1]"), W, ("u", "f32[20,3,1,1]"))), 0, n=1)
+done()
