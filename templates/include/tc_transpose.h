@@ -259,4 +259,18 @@ static TC_INLINE void tc_store_across(float *to, tc_index step, const float *fro
             to[l * step + r] = from[16 * r + l];
 }
 
+/* The same for l below `columns`, which is less than 16. */
+static TC_INLINE void tc_store_some_across(float *to, tc_index step, const float *from, int rows, int columns)
+{
+    enum { MOST = 16 };
+    for (; rows > 0; rows -= MOST, from += 16 * MOST, to += MOST) {
+        const int some = rows < MOST ? rows : MOST;
+        float turned[16 * MOST];
+        tc_store_across(turned, MOST, from, some);
+        for (int l = 0; l < columns; ++l)
+            for (int r = 0; r < some; ++r)
+                to[l * step + r] = turned[l * MOST + r];
+    }
+}
+
 #endif

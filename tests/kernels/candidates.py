@@ -338,6 +338,14 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
                 own = schedules(tile, target)[0]
                 if table.refusal(turned, own) is None:
                     out.append(Case(TURNED, turned, {}, (own,), own))
+            # the last columns are no panel; 16 x 64 positions: their lines meet in a set of the first cache
+            for h, w, columns, planar in ((9, 7, 2 * tile.columns + 5, False), (9, 7, 2 * tile.columns + 21, True),
+                                          (9, 7, tile.columns - 3, True), (9, 7, tile.columns - 3, False),
+                                          (16, 64, tile.columns + 16, False), (16, 64, tile.columns - 3, False)):
+                turned = with_residual(convolution(1, 4, h, w, columns, (3, 3), pad=1, planar_in=planar,
+                                                   planar_out=True, panel=target.panel))
+                forms = [form for form in schedules(tile, target)[:3:2] if table.refusal(turned, form) is None]
+                out += [Case(f"{TURNED}, the last ones few", turned, {}, (form,), form) for form in forms]
         if tile.dtype == "f32" and (everything or i % 6 == 1):   # a team shares blocks of rows, bands of them
             rows = matmul(5 * tile.rows + 1, 2 * tile.columns + 20, 19, target.panel)
             own, plain = schedules(tile, target)[1:3]

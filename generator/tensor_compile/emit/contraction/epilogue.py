@@ -23,6 +23,7 @@ from ..quantized import ROUNDED, largest, quantized
 from ..scalar import C_TYPE, V_TYPE, ScalarEmitter, extent, vectorizable
 
 _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
+WAY, WAYS = 4096, 8       # bytes of a way of the first cache, and how many it has
 FEWEST_TERMS = 32         # of sums that take as long as a line from far
 LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
 MOST_IN_TURN = 8          # elements from a row of a line to the next one, of which rows of a column share cache lines
@@ -44,13 +45,21 @@ class Four:
 
 @dataclass(frozen=True, slots=True)
 class Across:
-    """step: the distance of two columns; value, place: bodies of functions (templates/contraction/store.c.in).
-    together: rows follow one another; else those of a line lie a few elements apart."""
+    """step: the distance of two columns; value, partial, place: bodies of functions (templates/contraction/store.c.in)
+    of 16 columns, of which `lanes` exist in partial; bytes: of the step, 0 where it is not known. together: rows follow
+    one another; else those of a line lie a few elements apart."""
 
     step: str
+    bytes: int
     value: list[str]
+    partial: list[str]
     place: list[str]
     together: bool
+
+    def meets(self, columns: int) -> bool:
+        """Lines of so many columns meet in sets of the first cache, and push each other out before a line is whole."""
+        sets = WAY // math.gcd(WAY, self.bytes) if self.bytes else columns
+        return columns > WAYS * min(sets, WAY // CACHE_LINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +147,7 @@ class Epilogue:
         """How a tile stores its results, where columns lie apart and rows follow one another in memory, or in turn with
         others: turned, column by column. None where rows are stored one by one."""
         kernel = self.kernel
-        if not (self.vector and self.wide and self.whole_panels) or kernel.where is not None or self.mask() \
+        if not (self.vector and self.wide) or kernel.where is not None or self.mask() \
                 or len(kernel.stores) != 1 or self.access.sums != 1 or len(kernel.n) != 1:
             return None
         (store,) = kernel.stores
@@ -152,15 +161,21 @@ class Epilogue:
             together = together and address.coefficient(s) == below
             below = below * extent(s)
         line = address.coefficient(kernel.m[-1]) if kernel.m else None
-        if not together and not (line is not None and line.is_const and 1 < line.value <= MOST_IN_TURN):
+        if not together and not (self.whole_panels and line is not None and line.is_const
+                                 and 1 < line.value <= MOST_IN_TURN):
             return None
-        emitter = _emitter(kernel, self.names, 16, None, self.accs)
+        used = {s for e in store.index for s in e.symbols()}
+        place = _emitter(kernel, self.names, 16, None, self.accs)
+        pointer = f"return {place.pointers[store.buffer]} + ({place.index(address)});"
+        return Across(self.text(step), 4 * step.value if step.is_const else 0, self.across_value(store, None),
+                      [] if self.whole_panels else self.across_value(store, "lanes"),
+                      [*self.declared("j", used), pointer], together)
+
+    def across_value(self, store: Store, lanes: str | None) -> list[str]:
+        emitter = _emitter(self.kernel, self.names, 16, lanes, self.accs)
         emitter.steady = True
         value = emitter.wide(store.value)
-        used = {s for e in store.index for s in e.symbols()}
-        place = f"return {emitter.pointers[store.buffer]} + ({emitter.index(address)});"
-        lines = [*self.declared("j", symbols_of(store.value)), *emitter.lines, f"return {value};"]
-        return Across(self.text(step), lines, [*self.declared("j", used), place], together)
+        return [*self.declared("j", symbols_of(store.value)), *emitter.lines, f"return {value};"]
 
     # -- bytes ------------------------------------------------------------------------------------------------------
     def four(self, vectors: str) -> "Four | None":

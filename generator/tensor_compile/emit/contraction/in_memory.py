@@ -142,6 +142,7 @@ class _Emitter:
         alone = stands_alone(access, schedule)
         four = None if alone else epilogue.four(self.isa.vectors)
         ahead, ahead_step = epilogue.ahead()
+        across = None if access.product.integer else epilogue.across()
         band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(() if alone else bands)]
         counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
         wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
@@ -218,29 +219,36 @@ class _Emitter:
             "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
             "whole_columns": self.whole_columns, **self.straightness(four),
             "four_partial": "\n".join(four.partial) if four else "",
-            "if_inside": " && t->inside" if access.bounds else "", **self.waiting_run(0, ""),
+            "if_inside": " && t->inside" if access.bounds else "", **self.waiting_run(0, 0),
         }
         turned = schedule.mr >= (TURNED_RUNS if alone and schedule.nr <= RUN_COLUMNS else TURNED_ROWS)
-        across = epilogue.across() if schedule.epilogue == "registers" and turned else None
-        if across is not None and alone and not across.together:
+        if across is not None and not across.together and (alone or not turned or schedule.epilogue != "registers"):
             across = None
         values |= {"across": across is not None, "across_value": "\n".join(across.value) if across else "",
+                   "across_partial": "\n".join(across.partial) if across else "",
                    "across_place": "\n".join(across.place) if across else "",
                    "in_turn": across is not None and not across.together,
+                   "across_step": across.step if across else "",
+                   "stores_across": across is not None and across.together and not alone,
+                   "across_acc": "tcv_add_f32(tcv_load_f32(acc + (r * width + c)), zero)",
                    # what the epilogue of full tiles needs beside the sums is the place of the first row of a run
-                   "or_starts": " && run->rows == 0" if across and not ahead and "t->" not in "".join(across.value)
-                   else ""}
+                   "or_starts": " && run->rows == 0" if across and turned and not ahead
+                   and "t->" not in "".join(across.value) else ""}
         if schedule.epilogue == "registers":
             columns = own_columns(access, schedule)
             unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
-            step = across.step if across else ""
-            run = RUN // schedule.mr * schedule.mr if across and alone else 0
+            step = across.step if across and turned else ""
+            waits = alone or across is not None and across.together and across.meets(schedule.nr) \
+                and not schedule.blocked
+            run = RUN // schedule.mr * schedule.mr if step and waits else 0
             whole = kernel, schedule, self.names, self.own
             name, text = own_tile(*whole, False, unmasked, step, run, across is not None and not across.together)
             edge, edge_text = own_tile(*whole, True, "", step, run) if alone else ("", "")
-            values |= self.waiting_run(run, step)
+            values |= self.waiting_run(run, columns)
             values |= {"own_tile": name, "own_text": text, "edge_tile": edge, "edge_text": edge_text,
                        "finishes": epilogue.finishes(1 + schedule.mr * max(1, schedule.nr // 16))}
+        if values["stores_across"] and (turned or schedule.epilogue == "memory"):
+            values["finishes"] = []   # nothing calls them
         cuts = cuts_taps(access, schedule)
         values |= {"cuts": cuts, "part_parameters": ", tc_index first, tc_index last, tc_index into" if cuts else ""}
         values |= self.in_parts()
@@ -270,13 +278,14 @@ class _Emitter:
                 f"{self.second_offset('j')} + k * ({self.text(outer.b)}), "
                 f"scratch + (tile - lo) * {self.blocks.tile_sums}{', tile - r0, inside' if light else ''}"}
 
-    def waiting_run(self, rows: int, step: str) -> dict[str, object]:
-        """Where results of so many rows wait to be stored column by column, `step` apart; 0: they do not. run_columns:
-        whose lines each tile of a run fetches; those of a model's outputs, as Epilogue.ahead does."""
+    def waiting_run(self, rows: int, columns: int) -> dict[str, object]:
+        """Where results of so many rows wait to be stored column by column; 0: they do not. columns: of a tile.
+        run_columns: whose lines each tile of a run fetches; those of a model's outputs, as Epilogue.ahead does."""
         buffers, (store, *_) = {p.name: p for p in self.kernel.params}, self.kernel.stores
         leaves = rows > 0 and buffers[store.buffer].kind == "output"
         tiles = max(1, rows // self.schedule.mr)
-        return {"run_columns": -(-self.schedule.nr // tiles) if leaves else 0, "run_rows": rows, "across_step": step,
+        return {"run_columns": -(-columns // tiles) if leaves else 0, "run_rows": rows,
+                "run_whole": columns // PANEL * PANEL, "run_some": columns % PANEL,
                 "run_struct": f", struct {self.own}run *run" if rows else "",
                 "run_argument": ", &run" if rows else "", "no_run": ", run->y" if rows else ""}
 

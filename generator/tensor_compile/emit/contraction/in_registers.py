@@ -50,10 +50,13 @@ class _Row:
 
 @dataclass(frozen=True, slots=True)
 class _Columns:
-    """A panel of a tile that is stored column by column. values: of its rows."""
+    """A panel of a tile that is stored column by column. values: of its rows; store: the function that does, with what
+    it is told of columns that do not exist."""
 
     column: int
     values: list[str]
+    store: str
+    columns: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,6 +169,10 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         first = s * of_sum + column // lanes
         return f"tct_join({', '.join(f'c{r}_{v}' for v in range(first, first + per_piece))})"
 
+    def one(r: int, i: int) -> str:
+        """The accumulators of columns 16 * i to 16 * i + 15, of a tile of one sum."""
+        return f"tct_join(tch_whole_f32(c{r}_{i}))" if i == half else joined(r, 16 * i)
+
     def held(r: int, column: int) -> str:
         """Every accumulator of a point: from the registers, or from where the sums of a tile wait for each other."""
         at = r * columns + column
@@ -180,10 +187,16 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
 
     def column_by_column() -> list[_Columns]:
         def value(r: int, i: int) -> str:
+            function, lanes = ("across_value", "") if stored - 16 * i >= 16 else \
+                ("across_partial", f", {stored - 16 * i}")
             return f"tcv_store_f32(y + {16 * (i * run_rows + r)}, " \
-                f"{own}across_value(p, d, t, {r}, j + {16 * i}, {joined(r, 16 * i)}));"
-        return [_Columns(16 * i, [value(r, i) for r in range(rows)])
-                for i in range(of_sum // per_piece)] if across else []
+                f"{own}{function}(p, d, t, {r}, j + {16 * i}, {one(r, i)}{lanes}));"
+
+        def piece(i: int) -> _Columns:
+            left = stored - 16 * i
+            name, columns = ("tc_store_across", "") if left >= 16 else ("tc_store_some_across", f", {left}")
+            return _Columns(16 * i, [value(r, i) for r in range(rows)], name, columns)
+        return [piece(i) for i in range(of_sum // per_piece)] if across else []
 
     def finish(r: int) -> list[str]:
         if not vector:
@@ -191,8 +204,7 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
                     for v in range(of_sum)]
         lines = []
         for i in range(of_sum // per_piece):
-            one = f"tct_join(tch_whole_f32(c{r}_{i}))" if i == half else joined(r, 16 * i)
-            sums, left = held(r, 16 * i) if access.sums > 1 else one, stored - 16 * i
+            sums, left = held(r, 16 * i) if access.sums > 1 else one(r, i), stored - 16 * i
             lines.append(f"{own}finish(p, d, t, {r}, j + {16 * i}, {sums});" if left >= 16 else
                          f"{own}finish_partial(p, d, t, {r}, j + {16 * i}, {sums}, {left});")
         return lines
