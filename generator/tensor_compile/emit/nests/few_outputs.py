@@ -1,268 +1,237 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of few output channels: lanes are positions of a line, a tile is some vectors of it for all channels.
+"""Convolutions of few output channels between plain tensors: lanes follow a line of the image, and all output channels
+of a block of vectors are computed together, so that an element is loaded once for all of them.
 
-The terms of a sum are loops, the last of them over the channels of the image, whose lines lie side by side
-(loops/planes.py). A turn loads each vector of the image once for all output channels, and the weights of a term once
-for all vectors. Where a vector reaches into the padding, what lies there is loaded as zeros: weights of padded
-convolutions are finite (docs/numerics.md), so that such terms add nothing. Lines of the padding are left out. Every sum
-keeps its order.
+Panels would have as many lanes as there are output channels. The terms of a sum keep their order: loops over the
+window, in them over the channels. Which lanes of a vector have a term is known of each position of the window along the
+line; a term of the padding leaves the sum of its lanes as it is.
 """
 from __future__ import annotations
 
-from typing import Mapping, Sequence
+from dataclasses import replace
+from typing import Iterator
 
-from ...instruction_sets import InstructionSet, WIDE
+from ...instruction_sets import InstructionSet
 from ...loops.accesses import written
 from ...loops.loop_ir import LoopNestKernel, Store
-from ...loops.scalar_ir import Buffer, Load, Reduction
-from ...loops.scalars import Rewriter, domain_size, rewritten, walk
+from ...loops.scalar_ir import Reduction
+from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, product, sym
-from .items import next_item, positions, share
 from ..scalar import ScalarEmitter, extent
+from .along_lines import LANES, Range, follows
+from .items import next_item, positions, share
+from .lane_groups import factors, sums
 
-MOST_OUTPUTS = 16
-LEAST_TERMS = 4      # of a sum: the last loop has some turns
-SUMS = 24            # vectors of a tile where registers are many; others are weights and elements,
-REGISTERS = 2        # so many where they are few
-
-
-@dataclass(frozen=True, slots=True)
-class Sum:
-    """A sum of a position. lines, columns: what its guard says of lines and of positions."""
-
-    sum: Reduction
-    image: Load
-    weights: Load
-    lines: tuple[Expr, ...]
-    columns: tuple[Expr, ...]
+MOST = 8          # output channels, of a group or of all
+MOST_WIDTH = 8    # vectors of a block
 
 
 @dataclass(frozen=True, slots=True)
 class FewOutputs:
-    """outs: the variable of the output channels, None: there is one; lane: of the positions; rows: of the lines; side,
-    vectors: channels and vectors of a tile."""
+    """out: the variable of the output channels (None: there is one); rows: the others; lanes: along the line, which is
+    cut into `count` blocks of `width` vectors, the last of which has fewer; line: the variable of the window that
+    decides which lanes have a term (None: all have all)."""
 
-    outs: Sym | None
-    lane: Sym
+    sum: Reduction
+    out: Sym | None
     rows: tuple[Sym, ...]
-    sums: tuple[Sum, ...]
-    side: int
-    vectors: int
+    lanes: Sym
+    line: Sym | None
+    width: int
+    count: int
 
     @property
-    def channels(self) -> int:
-        return extent(self.outs).value if self.outs is not None else 1
+    def outs(self) -> int:
+        return 1 if self.out is None else extent(self.out).value
 
-    def at(self, channel: int) -> dict[Sym, Expr]:
-        return {self.outs: const(channel)} if self.outs is not None else {}
+    @property
+    def items(self) -> Expr:
+        return product(extent(s) for s in self.rows) * self.count
 
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """`count` tiles one behind the other from position `first` on, each of vectors of so many lanes. padded: of each
-    vector, whether some of its positions have terms in the padding."""
-
-    first: int
-    count: int
-    lanes: tuple[int, ...]
-    padded: tuple[bool, ...]
+    def blocks(self) -> Iterator[tuple[Expr, Sym | None, int]]:
+        """Which blocks are code of their own: the first position, the variable that it depends on, and how many vectors
+        there are."""
+        size = extent(self.lanes).value
+        behind = -(-size // LANES) - self.width * (self.count - 1)
+        yield const(0), None, self.width if self.count > 1 else behind
+        if self.count > 2:
+            at = Sym("part", 1, self.count - 2)
+            yield sym(at) * (self.width * LANES), at, self.width
+        if self.count > 1:
+            yield const((self.count - 1) * self.width * LANES), None, behind
 
 
 def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
-    """The form of a kernel that is such a convolution, or several of the same points; None of others."""
-    if len(kernel.phases) != 1:
+    """The form of a kernel that is such a convolution; None of others."""
+    if len(kernel.phases) != 1 or kernel.phases[0].reduces or len(kernel.phases[0].vars) != 1:
         return None
-    (phase,) = kernel.phases
-    if phase.reduces or len(phase.vars) != 1 or not phase.vector or any(x.dynamic for x in phase.stores):
+    (phase,), (lanes,) = kernel.phases, kernel.phases[0].vars
+    found = sums(phase.stores)
+    if len(found) != 1 or not phase.vector or any(x.dynamic for x in phase.stores) or not extent(lanes).is_const:
         return None
-    (lane,), stored = phase.vars, written(kernel)
-    if not extent(lane).is_const or extent(lane).value < WIDE:
+    loads, buffers = factors(found[0]), {b.name: b for b in kernel.params}
+    if loads is None or loads[0].buffer in written(kernel) or not follows(found[0], lanes, buffers):
         return None
-    buffers = {b.name: b for b in kernel.params}
-    sums = [_sum(r, lane, buffers) for r in _sums(phase.stores)]
-    if not sums or any(x is None or x.image.buffer in stored for x in sums):
+    image, weights = (buffers[f.buffer].address(f.index) for f in loads)
+    of_weights = [s for s in kernel.rows if s in weights.symbols()]
+    outs = [s for s in of_weights if s not in image.symbols()]   # the others are groups
+    if image.coefficient(lanes) not in (1, 2) or lanes in weights.symbols() or len(outs) > 1 \
+            or of_weights != outs and (not outs or len(found[0].vars) == 1):   # depthwise, or no window
         return None
-    known = [x for x in sums if x is not None]
-    own = {s for x in known for s in kernel.rows if s in buffers[x.weights.buffer].address(x.weights.index).symbols()}
-    outs = own.pop() if own else None
-    if own or outs is not None and not (extent(outs).is_const and extent(outs).value <= MOST_OUTPUTS):
+    out = outs[0] if outs else None
+    if out is not None and not (extent(out).is_const and extent(out).value <= MOST):
         return None
-    if outs is not None and any(outs in e.symbols() for x in known for e in (*x.image.index, *x.sum.valid)):
-        return None
-    channels, count = extent(outs).value if outs is not None else 1, -(-extent(lane).value // WIDE)
-    room = min(SUMS, max(2, isa.room - REGISTERS)) // len(known)
-    side = _part(channels, max(1, room))
-    return FewOutputs(outs, lane, tuple(s for s in kernel.rows if s is not outs), tuple(known), side,
-                     _part(count, max(1, room // side)))
+    return _cut(found[0], out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
 
 
-def _sum(r: Reduction, lane: Sym, buffers: Mapping[str, Buffer]) -> Sum | None:
-    """A sum of products of an image's line and of weights, which are the same for all positions."""
-    if r.op != "dot" or r.order != "seq" or r.dtype != "f32" or not all(extent(s).is_const for s in r.vars) \
-            or domain_size(r.vars).value < LEAST_TERMS:
+def _cut(r: Reduction, out: Sym | None, rows: tuple[Sym, ...], lanes: Sym, isa: InstructionSet) -> FewOutputs | None:
+    outs = 1 if out is None else extent(out).value
+    asked = {s for e in r.valid if lanes in e.symbols() for s in e.symbols()} - {lanes}
+    if len(asked) > 1 or any(out in e.symbols() for e in r.valid):
         return None
-    x, w = r.value.children
-    if not isinstance(x, Load) or not isinstance(w, Load) \
-            or any(f.dtype != "f32" or f.dynamic or f.valid for f in (x, w)):
-        return None
-    image, weights = (buffers[f.buffer].address(f.index) for f in (x, w))
-    columns = tuple(e for e in r.valid if lane in e.symbols())
-    if image.coefficient(lane) != 1 or lane in weights.symbols() \
-            or any(e.coefficient(lane) not in (const(1), const(-1)) or e.symbols() - {lane, *r.vars} for e in columns):
-        return None
-    return Sum(r, x, w, tuple(e for e in r.valid if e not in columns), columns)
+    vectors = -(-extent(lanes).value // LANES)
+    splats = -(-outs * isa.lanes // LANES)
+    most = max(1, min(MOST_WIDTH, (isa.room - splats - 1) // outs))
+    count = -(-vectors // most)
+    made = FewOutputs(r, out, rows, lanes, next(iter(asked), None), -(-vectors // count), count)
+    made = replace(made, count=-(-vectors // made.width))
+    known = all(_present(made, first + LANES * v, term) is not None
+                for first, _, count in made.blocks() for v in range(count) for term in _terms(made))
+    return made if known else None
 
 
-def _sums(stores: Sequence[Store]) -> list[Reduction]:
-    return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
+def _terms(form: FewOutputs) -> list[dict[Sym, Expr]]:
+    """What the variable of the line is, for each of its values."""
+    return [{}] if form.line is None else [{form.line: const(t)} for t in range(extent(form.line).value)]
 
 
-def _part(count: int, most: int) -> int:
-    """The size of the parts, equal ones but for the last, of at most so many."""
-    return -(-count // -(-count // most))
-
-
-def _blocks(form: FewOutputs) -> list[_Block]:
-    """Tiles of a line; those that are alike are one block."""
-    size, found = extent(form.lane).value, list[_Block]()
-    for first in range(0, size, form.vectors * WIDE):
-        starts = range(first, min(size, first + form.vectors * WIDE), WIDE)
-        lanes = tuple(min(WIDE, size - at) for at in starts)
-        padded = tuple(not all(is_nonnegative(e.substitute({form.lane: sym(Sym("lane", 0, n - 1)) + at}))
-                               for x in form.sums for e in x.columns) for at, n in zip(starts, lanes, strict=True))
-        last = found[-1] if found else None
-        if last is not None and (last.lanes, last.padded) == (lanes, padded) and not any(padded):
-            found[-1] = _Block(last.first, last.count + 1, lanes, padded)
+def _present(form: FewOutputs, first: Expr, term: dict[Sym, Expr]) -> Range | None:
+    """The lanes of the vector from `first` that have a term; None where that is not known."""
+    size = extent(form.lanes).value
+    most = min(LANES, size - first.value) if first.is_const else LANES
+    lane, lo, hi = Sym("lane", 0, most - 1), 0, most
+    for e in form.sum.valid:
+        if form.lanes not in e.symbols():
+            continue
+        at = e.substitute({form.lanes: sym(lane) + first, **term})
+        if is_nonnegative(at):
+            continue
+        step, rest = at.coefficient(lane), at.substitute({lane: const(0)})
+        if step is None or not step.is_const or not rest.is_const or not step.terms:
+            return None
+        if step.value > 0:
+            lo = max(lo, -(rest.value // step.value))
         else:
-            found.append(_Block(first, 1, lanes, padded))
-    return found
+            hi = min(hi, rest.value // -step.value + 1)
+    return lo, max(lo, hi)
+
+
+def _lanes(form: FewOutputs, first: Expr, term: dict[Sym, Expr]) -> Range:
+    """The same where it is known; (0, 0) where there are none."""
+    found = _present(form, first, term)
+    assert found is not None
+    return found if found[0] < found[1] else (0, 0)
 
 
 # -- code -----------------------------------------------------------------------------------------------------------
 def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: FewOutputs) -> None:
-    """Lines of results, all channels of each, split over the team."""
-    e.lines += share(e, product(extent(s) for s in form.rows), max(1, kernel.grain // form.channels))
+    """The loops over items begin to end-1."""
+    e.lines += share(e, form.items, max(1, kernel.grain * form.count // form.outs))
     loops = [(e.bind(s), e.index(extent(s))) for s in form.rows]
+    part = e.fresh("part")
+    if form.count > 1:
+        loops.append((part, str(form.count)))
     e.lines += positions(loops, "begin")
     e.open(form.rows)
-    _line(e, form, kernel.phases[0].stores)
-    if loops:
-        e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
+    made: list[tuple[str, list[str]]] = []   # what all blocks need is written before the first of them
+    for number, (first, at, vectors) in enumerate(form.blocks()):
+        if at is None:
+            e.open()
+        else:
+            e.open((at,))
+            e.names[at] = part
+        _block(e, kernel.phases[0].stores, form, first, vectors)
+        test = "" if form.count == 1 else f"if ({part} == 0)" if number == 0 else \
+            "else" if at is None else f"else if ({part} < {form.count - 1})"
+        made.append((test, e.scopes.pop().lines))
+    for test, lines in made:
+        e.lines += [f"{test} {{".lstrip(), *(f"    {line}" for line in lines), "}"]
+    e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
     e.close("for (tc_index item = begin; item < end; ++item)")
 
 
-def _line(e: ScalarEmitter, form: FewOutputs, stores: Sequence[Store]) -> None:
-    for block in _blocks(form):
-        at: Expr = const(block.first)
-        head = ""
-        if block.count > 1:
-            tile = Sym("tile", 0, block.count - 1)
-            name = e.names[tile] = e.fresh("tile")
-            at = at + sym(tile) * (len(block.lanes) * WIDE)
-            head = f"for (tc_index {name} = 0; {name} < {block.count}; ++{name})"
-            e.open((tile,))
-        else:
-            e.open()
-        for channel in range(0, form.channels, form.side):
-            _tile(e, form, stores, block, at, range(channel, min(form.channels, channel + form.side)))
-        e.close(head)
-
-
-def _tile(e: ScalarEmitter, form: FewOutputs, stores: Sequence[Store], block: _Block, at: Expr, outs: range) -> None:
-    e.open()
-    accs = [_sum_up(e, form, x, block, at, outs) for x in form.sums]
-    for o in range(len(outs)):
-        for v, lanes in enumerate(block.lanes):
-            _store(e, form, stores, outs[o], [of[o][v] for of in accs], at + v * WIDE, lanes)
-    e.close("")
-
-
-def _sum_up(e: ScalarEmitter, form: FewOutputs, x: Sum, block: _Block, at: Expr, outs: range) -> list[list[str]]:
-    """The names of the sums of these channels, of each vector."""
-    accs = [[e.fresh("s") for _ in block.lanes] for _ in outs]
-    e.lines += [f"tcv_f32 {acc} = tcv_splat_f32(0.0f);" for of in accs for acc in of]
-    heads: list[str] = []
-    guard, ranges = x.lines, None
-    for number in range(len(x.sum.vars) + 1):   # guards and ranges stand in front of the loops that they do not need
-        later = set(x.sum.vars[number:])
-        known = tuple(a for a in guard if not a.symbols() & later)
-        if known:
+def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, vectors: int) -> None:
+    accs = [[e.fresh("s") for _ in range(vectors)] for _ in range(form.outs)]
+    e.lines += [f"tcv_f32 {acc} = tcv_splat_f32(0.0f);" for row in accs for acc in row]
+    place = len(form.sum.vars) if form.line is None else form.sum.vars.index(form.line)
+    around, inside = form.sum.vars[:place], form.sum.vars[place + 1:]
+    heads = [e.loop(s) for s in around]
+    for term in _terms(form):
+        if all(_lanes(form, first + LANES * v, term) == (0, 0) for v in range(vectors)):
+            continue
+        guard = tuple(x.substitute(term) for x in form.sum.valid if form.lanes not in x.symbols())
+        guard = tuple(x for x in guard if not is_nonnegative(x))
+        if guard:
             e.open(guard=True)
-            heads.append(f"if ({e.all_nonnegative(known)})")
-            guard = tuple(a for a in guard if a not in known)
-        if ranges is None and not any(a.symbols() & later for a in x.columns):
-            ranges = _ranges(e, form, x, block, at)
-        if later:
-            heads.append(e.loop(x.sum.vars[number]))
-    assert ranges is not None
-    _turn(e, form, x, at, outs, accs, ranges)
+        inner = [e.loop(s) for s in inside]
+        _term(e, form, term, first, accs)
+        for head in reversed(inner):
+            e.close(head)
+        if guard:
+            e.close(f"if ({e.all_nonnegative(guard)})")
     for head in reversed(heads):
         e.close(head)
-    return accs
+    e.lines += [f"{acc} = tcv_add_f32({acc}, tcv_splat_f32(0.0f));" for row in accs for acc in row]   # never -0
+    for v in range(vectors):
+        _store(e, stores, form, first + LANES * v, [row[v] for row in accs])
 
 
-def _ranges(e: ScalarEmitter, form: FewOutputs, x: Sum, block: _Block, at: Expr) -> list[tuple[str, str] | None]:
-    """Of each vector, the lanes whose elements exist; None: all."""
-    found: list[tuple[str, str] | None] = []
-    for v, (lanes, padded) in enumerate(zip(block.lanes, block.padded, strict=True)):
-        if not padded:
-            found.append(None if lanes == WIDE else ("0", str(lanes)))
+def _term(e: ScalarEmitter, form: FewOutputs, term: dict[Sym, Expr], first: Expr, accs: list[list[str]]) -> None:
+    """Adds a term to the sums of all output channels and of all vectors that have it."""
+    both = factors(form.sum)
+    assert both is not None
+    image, weights = both
+    places = [e.address(f.buffer, f.index).substitute(term) for f in both]
+    splats = []
+    for o in range(form.outs):
+        at = places[1] if form.out is None else places[1].substitute({form.out: const(o)})
+        splats.append(e.fresh("w"))
+        e.lines.append(f"const tcv_f32 {splats[-1]} = tcv_splat_f32({e.pointers[weights.buffer]}[{e.index(at)}]);")
+    for v in range(len(accs[0])):
+        low = first + LANES * v
+        lo, hi = _lanes(form, low, term)
+        if lo == hi:
             continue
-        low, high = ["0"], [str(lanes)]
-        for asked in x.columns:
-            rest = asked.substitute({form.lane: at + v * WIDE})
-            if asked.coefficient(form.lane) == 1:
-                low.append(e.index(-rest))
-            else:
-                high.append(e.index(rest + 1))
-        names = []
-        for kind, parts in (("tc_max", low), ("tc_min", high)):
-            text = parts[0]
-            for part in parts[1:]:
-                text = f"{kind}({text}, {part})"
-            names.append(e.fresh("lo" if kind == "tc_max" else "hi"))
-            e.lines.append(f"const tc_index {names[-1]} = {text};")
-        e.lines[-1] = f"const tc_index {names[1]} = tc_max({names[0]}, {text});"
-        found.append((names[0], names[1]))
-    return found
+        x, place = e.fresh("x"), f"{e.pointers[image.buffer]} + ({e.index(places[0].substitute({form.lanes: low}))})"
+        whole = (lo, hi) == (0, LANES)
+        text = f"tcv_evens_f32({place}, {2 * lo}, {2 * hi - 1})" if places[0].coefficient(form.lanes) == 2 else \
+            f"tcv_load_f32({place})" if whole else f"tcv_loadw_f32({place}, {lo}, {hi}, tcv_splat_f32(0.0f))"
+        e.lines.append(f"const tcv_f32 {x} = {text};")
+        for o, w in enumerate(splats):
+            acc = accs[o][v]
+            added = f"tcv_fma_f32({x}, {w}, {acc})"
+            e.lines.append(f"{acc} = {added};" if whole else
+                           f"{acc} = tcv_select_f32(tcv_range({lo}, {hi}), {added}, {acc});")
 
 
-def _turn(e: ScalarEmitter, form: FewOutputs, x: Sum, at: Expr, outs: range, accs: list[list[str]],
-          ranges: list[tuple[str, str] | None]) -> None:
-    """One term of all sums of a tile."""
-    weights, image = e.address(x.weights.buffer, x.weights.index), e.address(x.image.buffer, x.image.index)
-    names = []
-    for o in outs:
-        names.append(e.fresh("w"))
-        place = f"{e.pointers[x.weights.buffer]}[{e.index(weights.substitute(form.at(o)))}]"
-        e.lines.append(f"const tcv_f32 {names[-1]} = tcv_splat_f32({place});")
-    place = e.fresh("x")
-    first = e.index(image.substitute({form.lane: at}))
-    e.lines.append(f"const float *const {place} = {e.pointers[x.image.buffer]} + ({first});")
-    for v, lanes in enumerate(ranges):
-        name, there = e.fresh("v"), f"{place} + {v * WIDE}" if v else place
-        text = f"tcv_load_f32({there})" if lanes is None else \
-            f"tcv_loadw_f32({there}, {lanes[0]}, {lanes[1]}, tcv_splat_f32(0.0f))"
-        e.lines.append(f"const tcv_f32 {name} = {text};")
-        e.lines += [f"{of[v]} = tcv_fma_f32({name}, {w}, {of[v]});" for of, w in zip(accs, names, strict=True)]
+def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, accs: list[str]) -> None:
+    """Stores what all output channels have at the positions of a vector."""
+    size = extent(form.lanes).value
+    lanes = min(LANES, size - first.value) if first.is_const else LANES
+    for o, acc in enumerate(accs):
+        lane = Sym("lane", 0, lanes - 1)
+        at = {form.lanes: sym(lane) + first} | ({} if form.out is None else {form.out: const(o)})
+        here = _at(stores, at)
+        e.open((lane,))
+        e.names[lane] = "0"
+        e.width, e.vector, e.lanes = LANES, lane, None if lanes == LANES else str(lanes)
+        e.know(sums(here)[0], acc)
+        e.stores(here)
+        e.width, e.vector, e.lanes = 1, None, None
+        e.close("")
 
 
-def _store(e: ScalarEmitter, form: FewOutputs, stores: Sequence[Store], channel: int, accs: list[str], at: Expr,
-           lanes: int) -> None:
-    """What becomes of one vector of each sum."""
-    lane = Sym("lane", 0, lanes - 1)
-    there = form.at(channel) | {form.lane: sym(lane) + at}
-    change = Rewriter(lambda a: a.substitute(there))
-    here = [rewritten(x, change) for x in stores]
-    e.open((lane,))
-    e.names[lane] = "0"
-    e.width, e.vector, e.lanes = WIDE, lane, None if lanes == WIDE else str(lanes)
-    for x, acc in zip(form.sums, accs, strict=True):
-        name = e.fresh("sum")   # never -0: a fused product that underflows may be
-        e.lines.append(f"const tcv_f32 {name} = tcv_add_f32({acc}, tcv_splat_f32(0.0f));")
-        (moved,) = _sums([Store(stores[0].buffer, stores[0].index, change(x.sum))])
-        e.know(moved, name)
-    e.stores(here)
-    e.width, e.vector, e.lanes = 1, None, None
-    e.close("")
+def _at(stores: tuple[Store, ...], at: dict[Sym, Expr]) -> list[Store]:
+    change = Rewriter(lambda x: x.substitute(at))
+    return [rewritten(x, change) for x in stores]

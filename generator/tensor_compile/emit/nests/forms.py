@@ -29,7 +29,7 @@ class Columns:
     """columns.py"""
 
 
-Form = Scatter | Transposition | Turn | TurnedLoads | FewOutputs | RowParts | Turns | Columns
+Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | FewOutputs | Turns | Columns
 
 
 def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
@@ -45,12 +45,12 @@ def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
     across = turned_loads(kernel)
     if across is not None and is_wide(first, isa):
         return across
-    few = few_outputs.find(kernel, isa)
-    if few is not None and is_wide(first, isa):
-        return few
     groups = lane_groups.find(kernel, isa)
     if groups is not None and is_wide(groups.kernel.phases[0], isa):
         return RowParts(groups.cut, groups)
+    few = few_outputs.find(kernel, isa)
+    if few is not None and is_wide(first, isa):
+        return few
     cut = window.cut(kernel, isa)
     if cut is not None and is_wide(first, isa):
         return RowParts(cut)

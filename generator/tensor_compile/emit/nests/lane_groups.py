@@ -71,7 +71,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> LaneGroups | None:
     outs = extent(lane)
     if len(found) != 1 or not outs.is_const or not 1 < outs.value < WIDE:
         return None
-    loads = _factors(found[0])
+    loads = factors(found[0])
     if loads is None or loads[0].buffer in written(kernel):
         return None
     return _form(kernel, found[0], loads, outs.value, isa)
@@ -81,7 +81,7 @@ def sums(stores: Sequence[Store]) -> list[Reduction]:
     return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
 
 
-def _factors(r: Reduction) -> tuple[Load, Load] | None:
+def factors(r: Reduction) -> tuple[Load, Load] | None:
     """The element of the image and the weight of a sum of products of f32."""
     if r.op != "dot" or r.order != "seq" or r.dtype != "f32" or not all(extent(s).is_const for s in r.vars):
         return None

@@ -70,10 +70,10 @@ def _loops(nest: GeneralNest, form: Form | None) -> None:
         turned_copies.emit(e, kernel, form)
     elif isinstance(form, TurnedLoads):
         turned_loads.emit(e, kernel, form, nest.phase)
-    elif isinstance(form, FewOutputs):
-        few_outputs.emit(e, kernel, form)
     elif isinstance(form, RowParts):
         row_parts.emit(e, kernel, form, nest.phase)
+    elif isinstance(form, FewOutputs):
+        few_outputs.emit(e, kernel, form)
     elif isinstance(form, Turns):
         turns.emit(e, kernel)
     elif isinstance(form, Columns):
