@@ -11,7 +11,7 @@ from oracle import programs
 from oracle.graph import Run
 from tap import done, equal, ok
 from tensor_compile.emit.contraction.order_price import price_of
-from tensor_compile.graph.ir import Value
+from tensor_compile.graph.ir import Node, Value
 from tensor_compile.graph.text import print_function
 from tensor_compile.graph.verify import verify
 from tensor_compile.loops import fuse, layout, lower, orders, plan, schedule, verify_loops
@@ -143,6 +143,41 @@ ok(0 == pooled(1, (0, 2, 3, 1)) < pooled(2, (0, 1, 2, 3)) < pooled(3, (0, 1, 2, 
    "windows along lines cost more than those of channels, most where their elements are gathered")
 ok(pooled(2, (0, 1, 2, 3)) * 29 * 29 < 16 * 60 * 60, "not as much as it costs to turn the image")
 
+
+GROUPED = """function f(%0 "x" : f32[1,32,60,60] loc("m.c":1)) entry {
+%1 = weight() {name="w"} : f32[OUTS,32,3,3]
+%2 = convolution(%0, %1) {stride=[STRIDE, STRIDE], low=[1, 1], high=[1, 1], dilation=[1, 1],\
+ groups=GROUPS} : f32[1,OUTS,SIZE,SIZE]
+return "y" %2
+}"""
+
+
+def convolved(outs: int, groups: int, stride: int) -> tuple[Costs, Node]:
+    """Of 3x3, as layout leaves it."""
+    ins, size = 32 // groups, (60 - 1) // stride + 1
+    text = GROUPED.replace("OUTS,32", f"{outs},{ins}")
+    for name, number in (("OUTS", outs), ("STRIDE", stride), ("GROUPS", groups), ("SIZE", size)):
+        text = text.replace(name, str(number))
+    (function,) = module_of(text, dims=(), weights=(("w", f"f32[{outs},{ins},3,3]"),)).entries
+    (node,) = (x for x in layout.apply(function, TARGET).nodes if x.op == "packed_convolution")
+    return Costs(TARGET, price_of(TARGET.with_isas(("avx512",)))), node
+
+
+PLAIN, LAST = (0, 1, 2, 3), (0, 2, 3, 1)
+costs, node = convolved(3, 1, 1)
+equal(node.attrs["panel"], 0, "a convolution of three output channels has no panels")
+ok(0 == costs.read(node, 0, PLAIN, PLAIN) < 60 * 60 * 32 < costs.read(node, 0, LAST, PLAIN)
+   and costs.read(node, 0, PLAIN, LAST) > 60 * 60 * 32, "it wants both tensors plain")
+equal(convolved(5, 1, 1)[1].attrs["panel"], 16, "one of five has")
+costs, node = convolved(32, 8, 1)
+ok(0 == costs.read(node, 0, LAST, LAST) < costs.read(node, 0, PLAIN, PLAIN),
+   "groups of four output channels cost more plain")
+far, third = convolved(32, 8, 3)
+ok(far.read(third, 0, PLAIN, PLAIN) * 9 > 10 * costs.read(node, 0, PLAIN, PLAIN), "much more where lanes are gathered")
+costs, node = convolved(32, 1, 1)
+ok(0 < costs.make(node, PLAIN) <= 60 * 60 * 32 / 2, "tiles turn what they store")
+x = node.operands[0]
+ok(costs.copy(x, PLAIN, LAST) < 2 * (1000 + 1.4 * 60 * 60 * 32), "a copy of many channels and positions moves whole lines")
 
 # -- bits -------------------------------------------------------------------------------------------------------------
 def small(body: str) -> str:

@@ -18,6 +18,7 @@ from ..records import dataclass
 from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
 from ..target import Target
+from .few_outputs import takes_lines
 from .layout import gathers_along
 
 Order = tuple[int, ...]
@@ -25,8 +26,10 @@ Order = tuple[int, ...]
 Price = Callable[[Node, Order], float]
 
 TURNED = 1.0     # cycles an element of a kernel that reads, or stores, across the order in which it walks
-BLOCKED = 0.25   # of a copy that moves blocks from one order to another (emit/nests/turned_copies.py)
-SIDE = 16        # elements in the fastest dims of both orders, from which on it does
+STORED = 0.5     # where it is a product of floats with panels, whose tiles turn what they store in registers
+BLOCKED = 0.15   # of a copy that moves blocks from one order to another (emit/nests/turned_copies.py)
+SIDE = 16        # elements side by side in both orders, from which on it does
+SINGLE = 0.65    # of another copy
 TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
 LINE = 0.05      # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
 PARTED = 0.15    # and where lanes lie so far apart that vectors are parts of runs of memory
@@ -125,11 +128,11 @@ class Costs:
         count = elements(v)
         size = count * DTYPES[v.dtype].bytes
         reads = self.target.reads
-        pace = reads.l2 if size <= self.target.l2 // 4 else reads.l3
+        pace = reads.l2 if 2 * size <= self.target.l2 else reads.l3
         if self.target.clock and self.target.bandwidth and 2 * size > self.target.l3:
             pace = min(pace, self.target.bandwidth / self.target.clock)
-        ends = [typical(v.shape[lies[-1]]) for lies in (dense(order, v.shape), dense(other, v.shape)) if lies]
-        blocks = BLOCKED if ends and min(ends) >= SIDE else TURNED
+        lies = dense(order, v.shape), dense(other, v.shape)
+        blocks = BLOCKED if min(side(v, *lies), side(v, *reversed(lies))) >= SIDE else SINGLE
         return DEAR * (STARTED + blocks * count + 3 * size / pace)
 
     def make(self, node: Node, order: Order) -> float:
@@ -137,7 +140,7 @@ class Costs:
         v = Value(node)
         lies = dense(order, v.shape)
         turned = _panels(node) and lies and lies[-1] != 1 and v.shape[1] != ONE
-        return TURNED * elements(v) if turned else 0.0
+        return (STORED if v.dtype == "f32" else TURNED) * elements(v) if turned else 0.0
 
     def read(self, node: Node, position: int, order: Order, result: Order) -> float:
         """Of operand `position` of a node, a view of what lies in `order`. result: how what the node makes lies."""
@@ -149,6 +152,10 @@ class Costs:
             return 0.0
         if _panels(node):
             return self.convolved(node, lies) if position == 0 else 0.0
+        if takes_lines(node):
+            last, (x, w) = len(v.shape) - 1, node.operands
+            lines = lies[-1] == last and dense(result, v.shape)[-1:] == (last,)
+            return 0.0 if position or lines else TURNED * elements(v) * elements(w) / typical(v.shape[1])
         if across(node):
             own = dense(result, v.shape)
             if own and lies[-1] != own[-1]:
@@ -174,6 +181,16 @@ class Costs:
         return self.found[node, order]
 
 
+def side(v: Value, order: Order, other: Order) -> int:
+    """Elements side by side in one order that lie evenly apart in the other: of its fastest dims those that follow one
+    another there."""
+    count, behind = 1, len(order)
+    while behind and (behind == len(order) or other.index(order[behind - 1]) + 1 == other.index(order[behind])):
+        behind -= 1
+        count *= typical(v.shape[order[behind]])
+    return count
+
+
 def across(node: Node) -> bool:
     """It walks what it reads as it walks what it makes."""
     return is_elementwise(node.op) or node.op in ("window_reduce", "concat", "convolution", "reorder") \
@@ -183,7 +200,7 @@ def across(node: Node) -> bool:
 def along(node: Node, axis: int) -> float:
     """What a window, or a gather, costs more where lanes follow this dim of what it makes: nothing where its positions
     do not."""
-    shape = node.types[0].shape
+    shape, ins = node.types[0].shape, 1
     if node.op == "gather":
         return GATHERED * elements(Value(node)) if axis == node.attrs["axis"] else 0.0
     if node.op == "window_reduce":
@@ -192,6 +209,7 @@ def along(node: Node, axis: int) -> float:
         window = node.operands[1].shape[2:]
     elif node.op == "packed_convolution":
         window = node.operands[1].shape[:len(shape) - 2]
+        ins = typical(node.operands[1].shape[len(shape) - 2]) if len(node.operands[1].shape) == len(shape) else 1
     else:
         return 0.0
     at = axis - (len(shape) - len(window))
@@ -200,7 +218,8 @@ def along(node: Node, axis: int) -> float:
     size = max(1, typical(shape[axis]))
     lanes = elements(Value(node)) // size * (-(-size // LANES) * LANES)
     stride = node.attrs["stride"][at]
-    return (LINE if stride <= 2 else PARTED if stride in (3, 4, 8) else GATHERED) * typical(product(window)) * lanes
+    each = LINE if stride <= 2 else PARTED if stride in (3, 4, 8) else GATHERED * ins
+    return each * typical(product(window)) * lanes
 
 
 def _panels(node: Node) -> bool:
