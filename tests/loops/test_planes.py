@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of few output channels (loops/planes.py): which of them lanes of positions compute, in how many kernels,
+"""Convolutions of few output channels (loops/few_outputs.py, planes.py): which of them lanes of positions compute, in how many kernels,
 and equal bits of the program and the direct evaluation."""
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ for why, lines, x, weight in (
         ("there are nine channels", ['%1 = weight() {name="w"} : f32[9,5,3,1]',
                                      f"%2 = {convolution('%0', '%1', (3, 1), 1, '1,9,2,17')}"], "1,5,2,17",
          "f32[9,5,3,1]"),
-        ("a copy takes longer", ['%1 = weight() {name="w"} : f32[4,5,1,1]',
-                                 f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,4,2,17')}"], "1,5,2,17", "f32[4,5,1,1]"),
+        ("a copy takes longer", ['%1 = weight() {name="w"} : f32[6,5,1,1]',
+                                 f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,6,2,17')}"], "1,5,2,17", "f32[6,5,1,1]"),
         ("a width is not known", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,n')}"], "1,5,3,n", W[1])):
     check(f"not where {why}", module([*lines, 'return "y" %2'], x, (("w", weight),)), 0, n=9)
 check("one position a pixel, one channel", module(['%1 = weight() {name="w"} : f32[1,5,1,1]',
@@ -90,7 +90,8 @@ check("two of one operand, whose results are added", module(
     [*two, '%5 = weight() {name="u"} : f32[3,5,1,3]', f"%6 = {convolution('%2', '%5', (1, 3), 1, 'n,3,6,19')}",
      "%7 = add(%4, %6) : f32[n,3,6,19]", 'return "y" %7'], "n,2,6,19",
     (("v", "f32[5,2,1,1]"), W, ("u", "f32[3,5,1,3]"))), 1, n=2)
-third = [*two, '%5 = weight() {name="u"} : f32[20,3,1,1]', f"%6 = {convolution('%4', '%5', (1, 1), 0, 'n,20,6,19')}"]
-check("not where a convolution reads the result", module([*third, 'return "y" %6'], "n,2,6,19", (
-    ("v", "f32[5,2,1,1]"), W, ("u", "f32[20,3,1,1]"))), 0, n=1)
+six = ['%3 = weight() {name="w"} : f32[6,5,3,3]', f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,6,6,19')}",
+       '%5 = weight() {name="u"} : f32[20,6,1,1]', f"%6 = {convolution('%4', '%5', (1, 1), 0, 'n,20,6,19')}"]
+check("not where a convolution reads the result", module([*two[:2], *six, 'return "y" %6'], "n,2,6,19", (
+    ("v", "f32[5,2,1,1]"), ("w", "f32[6,5,3,3]"), ("u", "f32[20,6,1,1]"))), 0, n=1)
 done()

@@ -65,7 +65,7 @@ def _of_form(form: Form) -> str:
             lanes, what = "channels", "positions"
         return f"lanes are {lanes}" + (f", {width} {what} side by side" if width > 1 else "")
     if isinstance(form, FewOutputs):
-        vectors = f"{form.outs * form.width} vectors of results together"
+        vectors = f"{form.outs * form.width * len(form.sums)} vectors of results together"
         return f"lanes are positions along a line of the image, {vectors}"
     if isinstance(form, Transposition):
         return f"turned in registers, {SIDE} rows at a time"

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Planes, a graph pass behind orders: convolutions of few output channels, whose lanes become positions of a line.
+"""Planes, a graph pass behind orders: convolutions of few output channels, whose lanes become positions of a line,
+which layout left in panels (few_outputs.py takes those of up to four).
 
-A panel holds 16 output channels. Of three, as the last layer of a network that makes images has, most of a register is
-empty; lanes that are positions fill it. For that the operand is copied to the order [n, h, c, w], in which the lines of
-all channels lie side by side, and the convolution becomes a loop nest that emit/nests/few_outputs.py knows. Only where
-the result is stored position by position, line by line.
+A panel holds 16 output channels. Of five, as the last layer of a network that makes masks may have, most of a register
+is empty; lanes that are positions fill it. For that the operand is copied to the order [n, h, c, w], in which the lines
+of all channels lie side by side, and the convolution becomes a loop nest that emit/nests/few_outputs.py knows. Only
+where the result is stored position by position, line by line.
 """
 from __future__ import annotations
 

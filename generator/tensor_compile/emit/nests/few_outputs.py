@@ -14,7 +14,7 @@ from typing import Iterator
 from ...instruction_sets import InstructionSet
 from ...loops.accesses import written
 from ...loops.loop_ir import LoopNestKernel, Store
-from ...loops.scalar_ir import Reduction
+from ...loops.scalar_ir import Load, Reduction
 from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, product, sym
@@ -28,16 +28,30 @@ MOST_WIDTH = 8    # vectors of a block
 
 
 @dataclass(frozen=True, slots=True)
-class FewOutputs:
-    """out: the variable of the output channels (None: there is one); rows: the others; lanes: along the line, which is
-    cut into `count` blocks of `width` vectors, the last of which has fewer; line: the variable of the window that
-    decides which lanes have a term (None: all have all)."""
+class Sum:
+    """line: the variable of the window that decides which lanes have a term (None: all have all)."""
 
     sum: Reduction
+    image: Load
+    weights: Load
+    line: Sym | None
+
+    @property
+    def terms(self) -> list[dict[Sym, Expr]]:
+        """What the variable of the line is, for each of its values."""
+        return [{}] if self.line is None else [{self.line: const(t)} for t in range(extent(self.line).value)]
+
+
+@dataclass(frozen=True, slots=True)
+class FewOutputs:
+    """sums: several where results of convolutions are added. out: the variable of the output channels (None: there is
+    one); rows: the others; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
+    which has fewer."""
+
+    sums: tuple[Sum, ...]
     out: Sym | None
     rows: tuple[Sym, ...]
     lanes: Sym
-    line: Sym | None
     width: int
     count: int
 
@@ -63,55 +77,60 @@ class FewOutputs:
 
 
 def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
-    """The form of a kernel that is such a convolution; None of others."""
+    """The form of a kernel that is such a convolution, or several of the same points; None of others."""
     if len(kernel.phases) != 1 or kernel.phases[0].reduces or len(kernel.phases[0].vars) != 1:
         return None
     (phase,), (lanes,) = kernel.phases, kernel.phases[0].vars
-    found = sums(phase.stores)
-    if len(found) != 1 or not phase.vector or any(x.dynamic for x in phase.stores) or not extent(lanes).is_const:
+    if not phase.vector or any(x.dynamic for x in phase.stores) or not extent(lanes).is_const:
         return None
-    loads, buffers = factors(found[0]), {b.name: b for b in kernel.params}
-    if loads is None or loads[0].buffer in written(kernel) or not follows(found[0], lanes, buffers):
+    found = [_sum(r, kernel, lanes) for r in sums(phase.stores)]
+    parts = [x for x in found if x is not None]
+    if not parts or len(parts) < len(found) or len({out for _, out in parts}) > 1:
+        return None
+    out = parts[0][1]
+    if out is not None and not (extent(out).is_const and extent(out).value <= MOST):
+        return None
+    return _cut(tuple(x for x, _ in parts), out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
+
+
+def _sum(r: Reduction, kernel: LoopNestKernel, lanes: Sym) -> tuple[Sum, Sym | None] | None:
+    """A sum, and the variable of its output channels."""
+    loads, buffers = factors(r), {b.name: b for b in kernel.params}
+    if loads is None or loads[0].buffer in written(kernel) or not follows(r, lanes, buffers):
         return None
     image, weights = (buffers[f.buffer].address(f.index) for f in loads)
     of_weights = [s for s in kernel.rows if s in weights.symbols()]
     outs = [s for s in of_weights if s not in image.symbols()]   # the others are groups
     if image.coefficient(lanes) not in (1, 2) or lanes in weights.symbols() or len(outs) > 1 \
-            or of_weights != outs and (not outs or len(found[0].vars) == 1):   # depthwise, or no window
+            or of_weights != outs and (not outs or len(r.vars) == 1):   # depthwise, or no window
         return None
     out = outs[0] if outs else None
-    if out is not None and not (extent(out).is_const and extent(out).value <= MOST):
-        return None
-    return _cut(found[0], out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
-
-
-def _cut(r: Reduction, out: Sym | None, rows: tuple[Sym, ...], lanes: Sym, isa: InstructionSet) -> FewOutputs | None:
-    outs = 1 if out is None else extent(out).value
     asked = {s for e in r.valid if lanes in e.symbols() for s in e.symbols()} - {lanes}
     if len(asked) > 1 or any(out in e.symbols() for e in r.valid):
         return None
+    return Sum(r, *loads, next(iter(asked), None)), out
+
+
+def _cut(parts: tuple[Sum, ...], out: Sym | None, rows: tuple[Sym, ...], lanes: Sym,
+         isa: InstructionSet) -> FewOutputs | None:
+    outs = 1 if out is None else extent(out).value
     vectors = -(-extent(lanes).value // LANES)
     splats = -(-outs * isa.lanes // LANES)
-    most = max(1, min(MOST_WIDTH, (isa.room - splats - 1) // outs))
+    most = max(1, min(MOST_WIDTH, (isa.room - splats - 1) // (outs * len(parts))))
     count = -(-vectors // most)
-    made = FewOutputs(r, out, rows, lanes, next(iter(asked), None), -(-vectors // count), count)
+    made = FewOutputs(parts, out, rows, lanes, -(-vectors // count), count)
     made = replace(made, count=-(-vectors // made.width))
-    known = all(_present(made, first + LANES * v, term) is not None
-                for first, _, count in made.blocks() for v in range(count) for term in _terms(made))
+    known = all(_present(made, part, first + LANES * v, term) is not None
+                for first, _, count in made.blocks() for v in range(count) for part in parts for term in part.terms)
     return made if known else None
 
 
-def _terms(form: FewOutputs) -> list[dict[Sym, Expr]]:
-    """What the variable of the line is, for each of its values."""
-    return [{}] if form.line is None else [{form.line: const(t)} for t in range(extent(form.line).value)]
-
-
-def _present(form: FewOutputs, first: Expr, term: dict[Sym, Expr]) -> Range | None:
+def _present(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> Range | None:
     """The lanes of the vector from `first` that have a term; None where that is not known."""
     size = extent(form.lanes).value
     most = min(LANES, size - first.value) if first.is_const else LANES
     lane, lo, hi = Sym("lane", 0, most - 1), 0, most
-    for e in form.sum.valid:
+    for e in part.sum.valid:
         if form.lanes not in e.symbols():
             continue
         at = e.substitute({form.lanes: sym(lane) + first, **term})
@@ -127,9 +146,9 @@ def _present(form: FewOutputs, first: Expr, term: dict[Sym, Expr]) -> Range | No
     return lo, max(lo, hi)
 
 
-def _lanes(form: FewOutputs, first: Expr, term: dict[Sym, Expr]) -> Range:
+def _lanes(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> Range:
     """The same where it is known; (0, 0) where there are none."""
-    found = _present(form, first, term)
+    found = _present(form, part, first, term)
     assert found is not None
     return found if found[0] < found[1] else (0, 0)
 
@@ -162,20 +181,27 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: FewOutputs) -> None:
 
 
 def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, vectors: int) -> None:
+    accs = [_sum_up(e, form, part, first, vectors) for part in form.sums]
+    for v in range(vectors):
+        _store(e, stores, form, first + LANES * v, [[row[v] for row in rows] for rows in accs])
+
+
+def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, first: Expr, vectors: int) -> list[list[str]]:
+    """The names of a sum of all output channels, of each vector."""
     accs = [[e.fresh("s") for _ in range(vectors)] for _ in range(form.outs)]
     e.lines += [f"tcv_f32 {acc} = tcv_splat_f32(0.0f);" for row in accs for acc in row]
-    place = len(form.sum.vars) if form.line is None else form.sum.vars.index(form.line)
-    around, inside = form.sum.vars[:place], form.sum.vars[place + 1:]
+    place = len(part.sum.vars) if part.line is None else part.sum.vars.index(part.line)
+    around, inside = part.sum.vars[:place], part.sum.vars[place + 1:]
     heads = [e.loop(s) for s in around]
-    for term in _terms(form):
-        if all(_lanes(form, first + LANES * v, term) == (0, 0) for v in range(vectors)):
+    for term in part.terms:
+        if all(_lanes(form, part, first + LANES * v, term) == (0, 0) for v in range(vectors)):
             continue
-        guard = tuple(x.substitute(term) for x in form.sum.valid if form.lanes not in x.symbols())
+        guard = tuple(x.substitute(term) for x in part.sum.valid if form.lanes not in x.symbols())
         guard = tuple(x for x in guard if not is_nonnegative(x))
         if guard:
             e.open(guard=True)
         inner = [e.loop(s) for s in inside]
-        _term(e, form, term, first, accs)
+        _term(e, form, part, term, first, accs)
         for head in reversed(inner):
             e.close(head)
         if guard:
@@ -183,16 +209,14 @@ def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first:
     for head in reversed(heads):
         e.close(head)
     e.lines += [f"{acc} = tcv_add_f32({acc}, tcv_splat_f32(0.0f));" for row in accs for acc in row]   # never -0
-    for v in range(vectors):
-        _store(e, stores, form, first + LANES * v, [row[v] for row in accs])
+    return accs
 
 
-def _term(e: ScalarEmitter, form: FewOutputs, term: dict[Sym, Expr], first: Expr, accs: list[list[str]]) -> None:
+def _term(e: ScalarEmitter, form: FewOutputs, part: Sum, term: dict[Sym, Expr], first: Expr,
+          accs: list[list[str]]) -> None:
     """Adds a term to the sums of all output channels and of all vectors that have it."""
-    both = factors(form.sum)
-    assert both is not None
-    image, weights = both
-    places = [e.address(f.buffer, f.index).substitute(term) for f in both]
+    image, weights = part.image, part.weights
+    places = [e.address(f.buffer, f.index).substitute(term) for f in (image, weights)]
     splats = []
     for o in range(form.outs):
         at = places[1] if form.out is None else places[1].substitute({form.out: const(o)})
@@ -200,7 +224,7 @@ def _term(e: ScalarEmitter, form: FewOutputs, term: dict[Sym, Expr], first: Expr
         e.lines.append(f"const tcv_f32 {splats[-1]} = tcv_splat_f32({e.pointers[weights.buffer]}[{e.index(at)}]);")
     for v in range(len(accs[0])):
         low = first + LANES * v
-        lo, hi = _lanes(form, low, term)
+        lo, hi = _lanes(form, part, low, term)
         if lo == hi:
             continue
         x, place = e.fresh("x"), f"{e.pointers[image.buffer]} + ({e.index(places[0].substitute({form.lanes: low}))})"
@@ -215,18 +239,20 @@ def _term(e: ScalarEmitter, form: FewOutputs, term: dict[Sym, Expr], first: Expr
                            f"{acc} = tcv_select_f32(tcv_range({lo}, {hi}), {added}, {acc});")
 
 
-def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, accs: list[str]) -> None:
-    """Stores what all output channels have at the positions of a vector."""
+def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr,
+           accs: list[list[str]]) -> None:
+    """Stores what all output channels have at the positions of a vector. accs: of each sum, of each channel."""
     size = extent(form.lanes).value
     lanes = min(LANES, size - first.value) if first.is_const else LANES
-    for o, acc in enumerate(accs):
+    for o in range(form.outs):
         lane = Sym("lane", 0, lanes - 1)
         at = {form.lanes: sym(lane) + first} | ({} if form.out is None else {form.out: const(o)})
         here = _at(stores, at)
         e.open((lane,))
         e.names[lane] = "0"
         e.width, e.vector, e.lanes = LANES, lane, None if lanes == LANES else str(lanes)
-        e.know(sums(here)[0], acc)
+        for x, of in zip(sums(here), accs, strict=True):
+            e.know(x, of[o])
         e.stores(here)
         e.width, e.vector, e.lanes = 1, None, None
         e.close("")
