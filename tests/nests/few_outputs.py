@@ -5,7 +5,8 @@ address sanitizer. Each case on two of five instruction sets, on --all of them.
 
 All numbers of output channels, alone and of groups; lines of a part of a vector, of one, of some, of several blocks;
 borders on both sides and on one, wider than a vector's rest, windows of one term and of one row, strides, dilation,
-several images, what lies where results are stored."""
+several images, what lies where results are stored; windows whose terms along the line are the outermost ones, as of an
+image that was transposed."""
 import sys
 
 from cases import buffer, Case, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
@@ -30,9 +31,9 @@ CASES = [(1, 5, 3, 4, 20, (3, 3), 1, 1, 1, 1), (1, 3, 1, 4, 50, (3, 3), 1, 1, 1,
 
 
 def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple, stride: int, dilation: int, left: int,
-                right: int, images: int = 1, added: bool = False) -> Case:
+                right: int, images: int = 1, added: bool = False, turned: bool = False) -> Case:
     """As the schedule leaves it: a variable of the groups, one of a group's results; none of one of them. added:
-    something that lies as the results do is."""
+    something that lies as the results do is. turned: terms along a line are outside of those across lines."""
     high = dilation * (window[0] - 1) // 2
     rows = (h + 2 * high - dilation * (window[0] - 1) - 1) // stride + 1
     columns = (w + left + right - dilation * (window[1] - 1) - 1) // stride + 1
@@ -40,8 +41,9 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
     loops = {name: loop(name, size) for name, size in sizes.items() if size > 1}
     n, g, o, r = (sym(loops[name]) if name in loops else ZERO for name in sizes)
     p = loop("p", columns)
-    terms = [Sym(name, 0, size - 1) if size > 1 else None for name, size in zip("ijc", (*window, ins), strict=True)]
-    i, j, c = (sym(s) if s is not None else ZERO for s in terms)
+    order = "jic" if turned else "ijc"
+    found = {name: Sym(name, 0, size - 1) for name, size in zip("ijc", (*window, ins), strict=True) if size > 1}
+    i, j, c = (sym(found[name]) if name in found else ZERO for name in "ijc")
     row, column = r * stride + i * dilation - high, sym(p) * stride + j * dilation - left
     x, y = buffer("x", "f32", (images, groups * ins, h, w), "input"), \
         buffer("y", "f32", (images, groups * outs, rows, columns), "output")
@@ -51,11 +53,11 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
     here = g * outs + o
     at = (n, here, r, sym(p))
     term = op("pair", load("x", n, g * ins + c, row, column), load("k", i, j, c, here))
-    value = op("add", Reduction("dot", "seq", "f32", tuple(s for s in terms if s is not None), term, inside),
-               load("b", here))
+    total = Reduction("dot", "seq", "f32", tuple(found[name] for name in order if name in found), term, inside)
+    value = op("add", total, load("b", here))
     value = op("add", value, load("z", *at)) if added else op("maximum", value, f32(-0.5))
     name = f"{groups} groups of {ins} and {outs}, {window[0]}x{window[1]}/{stride} by {dilation} of " \
-           f"{images}x{h}x{w}, padding {left} and {right}{', added' if added else ''}"
+           f"{images}x{h}x{w}, padding {left} and {right}{', added' if added else ''}{', turned' if turned else ''}"
     return small(name, tuple(loops.values()), [Phase((p,), (), (Store("y", at, value),))],
                  (x, k, b, z, y) if added else (x, k, b, y))
 
@@ -63,6 +65,9 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
 cases = [convolution(*sizes) for sizes in CASES]
 cases += [convolution(1, 3, outs, 3, 45, (3, 3), 1, 1, 1, 1, images=2, added=added) for outs in range(1, 9)
           for added in (False, True)]
+cases += [convolution(*sizes, turned=True) for sizes in ((1, 2, 3, 12, 33, (9, 9), 1, 1, 4, 4),
+                                                         (1, 3, 1, 4, 50, (3, 3), 1, 1, 1, 1),
+                                                         (1, 1, 3, 5, 35, (2, 3), 2, 1, 1, 1))]
 for case in cases:
     text = emit_kernel(case.kernel, "avx512").text
     ok("tcv_fma_f32(x" in text, f"{case.name}: an element is loaded once for all output channels")

@@ -196,16 +196,20 @@ def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, first: Expr, vectors:
     for term in part.terms:
         if all(_lanes(form, part, first + LANES * v, term) == (0, 0) for v in range(vectors)):
             continue
-        guard = tuple(x.substitute(term) for x in part.sum.valid if form.lanes not in x.symbols())
-        guard = tuple(x for x in guard if not is_nonnegative(x))
-        if guard:
-            e.open(guard=True)
-        inner = [e.loop(s) for s in inside]
+        guard = [x.substitute(term) for x in part.sum.valid if form.lanes not in x.symbols()]
+        guard = [x for x in guard if not is_nonnegative(x)]
+        within = []
+        for behind in range(len(inside) + 1):    # each condition around the loops that it does not depend on
+            if behind:
+                within.append(e.loop(inside[behind - 1]))
+            known = [x for x in guard if x.symbols().isdisjoint(inside[behind:])]
+            guard = [x for x in guard if x not in known]
+            if known:
+                within.append(f"if ({e.all_nonnegative(known)})")
+                e.open(guard=True)
         _term(e, form, part, term, first, accs)
-        for head in reversed(inner):
+        for head in reversed(within):
             e.close(head)
-        if guard:
-            e.close(f"if ({e.all_nonnegative(guard)})")
     for head in reversed(heads):
         e.close(head)
     e.lines += [f"{acc} = tcv_add_f32({acc}, tcv_splat_f32(0.0f));" for row in accs for acc in row]   # never -0
