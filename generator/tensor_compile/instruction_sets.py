@@ -10,6 +10,7 @@ from .records import dataclass
 
 WIDE = 16             # lanes of a vector operation, whatever the registers of the instruction set
 CACHE_LINE = 64       # bytes of a line of the caches, on every target whose kernels have vectors
+IN_TURN = (2, 3, 4, 8)    # elements that lie in turn and are brought to their places in registers (tc_in_turn.h)
 TABLE = Path(__file__).resolve().parents[2] / "runtime" / "include" / "tensor_compile" / "instruction_sets.def"
 TRAITS = ("BASELINE", "PLAIN_SCHEDULE", "BYTE_VECTORS", "BYTE_PAIRS", "TILES")
 

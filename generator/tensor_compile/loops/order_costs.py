@@ -14,6 +14,7 @@ from typing import Callable
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..graph.table import is_elementwise, lowering_of
+from ..instruction_sets import IN_TURN
 from ..records import dataclass
 from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
@@ -218,7 +219,7 @@ def along(node: Node, axis: int) -> float:
     size = max(1, typical(shape[axis]))
     lanes = elements(Value(node)) // size * (-(-size // LANES) * LANES)
     stride = node.attrs["stride"][at]
-    each = LINE if stride <= 2 else PARTED if stride in (3, 4, 8) else GATHERED * ins
+    each = LINE if stride <= 2 else PARTED if stride in IN_TURN else GATHERED * ins
     return each * typical(product(window)) * lanes
 
 

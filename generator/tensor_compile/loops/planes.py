@@ -18,7 +18,7 @@ from ..graph.rewrite import Builder, Values
 from ..symbolic import ONE, ZERO, wrap
 from . import layout
 
-MOST_OUTPUTS = 8     # more fill half of a register of 16
+MOST_OUTPUTS = 8     # of all, or of a group; more fill half of a register of 16
 NARROWEST = 16       # positions of a line
 TERM = 20            # sixteenths of a cycle that a term of a position takes with panels; otherwise one a channel
 COPY = 16            # of an element that is copied

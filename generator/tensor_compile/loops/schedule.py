@@ -13,6 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any, Sequence
 
+from ..instruction_sets import IN_TURN
 from ..symbolic import ZERO, Expr, FloorDiv, Sym, exact_div, sym
 from ..target import Target
 from .fused import Fused
@@ -24,7 +25,6 @@ from .scalars import Rewriter, cost, expressions, extent, loads, domain_size, re
 
 SHORT = 64         # an innermost loop below this is merged with the next one where possible
 THREAD_WORK = 8192  # operations that are worth another thread
-IN_TURN = (2, 3, 4, 8)   # elements in turn that are brought to their places in registers
 UNKNOWN = 64       # a dynamic extent, where a size is guessed
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from typing import Iterable, Iterator, Sequence
 
+from ...instruction_sets import IN_TURN
 from ...loops.loop_ir import Store
 from ...loops.scalar_ir import Buffer, Load, Reduction, Scalar
 from ...loops.scalars import loads, Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, sym
-from .in_turn import TURNS, taken
+from .in_turn import taken
 from ..scalar import V_TYPE, CValue, Scope, ScalarEmitter, extent, splat
 
 LANES = 16
@@ -166,7 +167,7 @@ class Line:
         """Finds the loads whose elements lie between another's. They exist where that one's do."""
         if self.shifts:
             self.shift()
-        places = {(x.buffer, self.guards[x], self.address(x)): x for x in self.ranges if self.step(x) in TURNS}
+        places = {(x.buffer, self.guards[x], self.address(x)): x for x in self.ranges if self.step(x) in IN_TURN}
         for x in sorted(places.values(), key=self._constant):
             if x in self.base or x in self.runs:
                 continue

@@ -14,6 +14,7 @@ from typing import Iterator
 from ...instruction_sets import InstructionSet
 from ...loops.accesses import written
 from ...loops.loop_ir import LoopNestKernel, Store
+from ...loops.planes import MOST_OUTPUTS
 from ...loops.scalar_ir import Load, Reduction
 from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
@@ -23,7 +24,6 @@ from .along_lines import LANES, Range, follows
 from .items import next_item, positions, share
 from .lane_groups import factors, sums
 
-MOST = 8          # output channels, of a group or of all
 MOST_WIDTH = 8    # vectors of a block
 
 
@@ -88,7 +88,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
     if not parts or len(parts) < len(found) or len({out for _, out in parts}) > 1:
         return None
     out = parts[0][1]
-    if out is not None and not (extent(out).is_const and extent(out).value <= MOST):
+    if out is not None and not (extent(out).is_const and extent(out).value <= MOST_OUTPUTS):
         return None
     return _cut(tuple(x for x, _ in parts), out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Callable, Iterable, Sequence, TypeVar
 
+from ...instruction_sets import IN_TURN
 from ...loops.loop_ir import LoopNestKernel, Phase, Store
 from ...loops.scalar_ir import Load, Reduction, Scalar
 from ...loops.scalars import cost, walk
@@ -17,7 +18,6 @@ from ...symbolic import Expr, const
 from .row_sums import copied
 from ..scalar import V_TYPE, CValue, ScalarEmitter, extent, splat
 
-TURNS = (2, 3, 4, 8)    # elements of a turn
 MOST_CODE = 256         # cost of what the rows of a turn compute, above which each is walked alone
 HEADER = "tc_in_turn.h"
 T = TypeVar("T")
@@ -29,7 +29,7 @@ def rows_in_turn(kernel: LoopNestKernel) -> int:
         return 1
     (phase,), turn = kernel.phases, kernel.rows[-1]
     size, values = extent(turn), [x.value for x in phase.stores]
-    if phase.reduces or len(phase.vars) != 1 or not size.is_const or size.value not in TURNS \
+    if phase.reduces or len(phase.vars) != 1 or not size.is_const or size.value not in IN_TURN \
             or any(x.dynamic for x in phase.stores) or any(isinstance(x, Reduction) for x in walk(*values)) \
             or size.value * sum(map(cost, values)) > MOST_CODE:
         return 1
@@ -66,7 +66,7 @@ def _runs(e: ScalarEmitter, accesses: Iterable[tuple[T, str, Expr]]) -> list[tup
     for x, buffer, address in accesses:
         assert e.vector is not None
         step = address.coefficient(e.vector)
-        if step is not None and step.is_const and step.value in TURNS:
+        if step is not None and step.is_const and step.value in IN_TURN:
             apart = address.substitute({s: const(0) for s in address.symbols()}).value
             groups.setdefault((buffer, address - apart, step.value), {})[apart] = x, address
     found = []
