@@ -33,7 +33,7 @@ from .grouped_contractions import alike
 from .loop_ir import CheckKernel, Computation, Contraction, ExternKernel
 from .program_ir import Branch, Element, Loop
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
-from .scalars import domain_size, extent, has_lanes, linear, loads, point_number, rebound, reshaped, substitute, walk
+from .scalars import domain_size, extent, is_narrow, linear, loads, point_number, rebound, reshaped, substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
@@ -328,12 +328,12 @@ class _Joining:
         return Member(seq, item, value, index, level, phase)
 
     def look_alike(self, reduction: Reduction, group: Group) -> None:
-        """Reductions inside points share a loop where they have the same terms, and the same number of lanes."""
+        """Reductions inside points share a loop where they have the same terms, and all or none are narrow."""
         others = [m.value for m in group.members if isinstance(m.value, Reduction)]
         if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for r in others):
             raise Refused("it reduces other terms than the kernel")
-        if any(has_lanes(r) != has_lanes(reduction) for r in others):
-            raise Refused("one of them runs 16 points at a time and the other does not")
+        if any(is_narrow(r) != is_narrow(reduction) for r in others):
+            raise Refused("one of them finds positions or holds 64 bits and the other does not")
 
     def solve(self, item_reads: list[Load], variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
         """Every variable of an item in the group's coordinates."""

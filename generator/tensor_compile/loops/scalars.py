@@ -321,8 +321,8 @@ def is_function(op: str) -> bool:
     return cost_of(op) >= FUNCTION
 
 
-def has_lanes(r: Reduction) -> bool:
-    """Whether 16 points of it can run side by side: code of 16 lanes holds no 64 bits and finds no positions."""
+def is_narrow(r: Reduction) -> bool:
+    """Nothing of it is a position or holds 64 bits, or u32."""
     return all(DTYPES[s.dtype].bytes < 8 and s.dtype != "u32" for s in walk(r))
 
 
