@@ -86,6 +86,16 @@ for why, lines, x, weight in (
 check("one position a pixel, one channel", module(['%1 = weight() {name="w"} : f32[1,5,1,1]',
                                                    f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,1,4,18')}",
                                                    'return "y" %2'], "1,5,4,18", (("w", "f32[1,5,1,1]"),)), 1)
+for outs in (1, 3, 6):
+    own = f"f32[{outs},5,3,3]"
+    front = [f'%1 = weight() {{name="w"}} : {own}', "%2 = add(%0, %0) : f32[1,5,6,20]",
+             f"%3 = {convolution('%2', '%1', (3, 3), 1, f'1,{outs},6,20')}"]
+    check(f"{outs} outputs of what a cheap operation makes",
+          module([*front, 'return "y" %3'], "1,5,6,20", (("w", own),)), 1, 2)
+    larger = [f'%1 = weight() {{name="w"}} : {own}', "%2 = broadcast(%0) {shape=[1, 5, 6, 20, 2], axes=[0, 1, 2, 3]} "
+              ": f32[1,5,6,20,2]", "%3 = reshape(%2) {shape=[1, 5, 6, 40]} : f32[1,5,6,40]",
+              f"%4 = {convolution('%3', '%1', (3, 3), 1, f'1,{outs},6,40')}"]
+    check(f"{outs} outputs of an enlarged image", module([*larger, 'return "y" %4'], "1,5,6,20", (("w", own),)), 1, 2)
 check("two of one operand, whose results are added", module(
     [*two, '%5 = weight() {name="u"} : f32[3,5,1,3]', f"%6 = {convolution('%2', '%5', (1, 3), 1, 'n,3,6,19')}",
      "%7 = add(%4, %6) : f32[n,3,6,19]", 'return "y" %7'], "n,2,6,19",

@@ -6,6 +6,7 @@ from __future__ import annotations
 from ..graph.ir import Node, Value
 from ..graph.table import is_elementwise
 from ..symbolic import ONE
+from .operands import VIEWS
 
 MOST = 4       # output channels
 LINE = 16      # positions that a line has at least
@@ -18,7 +19,16 @@ def few_outputs(node: Node) -> bool:
     single = all(size == ONE for size in weights[2:])
     return node.attrs["groups"] == 1 and node.types[0].dtype == "f32" and len(weights) > 2 \
         and weights[0].is_const and weights[0].value <= MOST and node.attrs["stride"][-1] == 1 \
-        and line.is_const and line.value >= LINE and not (single and _convolved(node.operands[0]))
+        and line.is_const and line.value >= LINE and not (single and _convolved(node.operands[0])) \
+        and _lies(node.operands[0])
+
+
+def _lies(v: Value) -> bool:
+    """Lines of it lie in memory: it is no other view than a reshape, such as an enlarged image. Of these planes.py makes
+    copies where that pays."""
+    while v.node.op == "reshape":
+        v = v.node.operands[0]
+    return v.node.op not in VIEWS
 
 
 def _convolved(v: Value) -> bool:

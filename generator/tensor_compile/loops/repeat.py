@@ -10,9 +10,9 @@ from ..graph.dtypes import DTYPES
 from .dependences import Dependences
 from .equations import solve
 from .loop_ir import Computation, Contraction
-from .planes import LINES
 from .scalar_ir import Load, Reduction, Scalar, Sorted
 from .disjoint import apart, one_to_one
+from .program_ir import Element
 from .scalars import Rewriter, cost, loads, substitute, walk
 
 CHEAP_TO_REPEAT = 4    # cost of a value that its readers compute again rather than load
@@ -88,8 +88,8 @@ def _repeatable(uses: Dependences, seq: int, writer: Computation, name: str) -> 
     readers = [uses.items[r] for r in uses.readers[name]]
     if not all(isinstance(r, Computation) for r in readers):
         return False
-    if uses.buffers[name].order == LINES and any(isinstance(r, Computation) and r.window for r in readers):
-        return False    # a copy that the reader asked for (planes.py)
+    if any(_convolves(uses.items[r], x) for r in uses.readers[name] for x in uses.loads[r] if x.buffer == name):
+        return False
     if (len(uses.readers[name]) > 2 or cost(writer.value) > CHEAP_TO_REPEAT) and not _shared_out(uses, writer,
                                                                                                    name):
         return False
@@ -99,6 +99,21 @@ def _repeatable(uses: Dependences, seq: int, writer: Computation, name: str) -> 
         if x.dynamic or not kept:
             return False
     return True
+
+
+def _convolves(item: Element | None, x: Load) -> bool:
+    """A convolution reads each element for several output channels, or adds channels up: it loads vectors of what lies
+    in memory (emit/nests/few_outputs.py, lane_groups.py). A depthwise one does not."""
+    if not isinstance(item, Computation) or not item.window:
+        return False
+    for r in walk(item.value):
+        if not isinstance(r, Reduction) or r.op != "dot" or x not in loads(r.value):
+            continue
+        own = {s for e in x.index for s in e.symbols()}
+        if any(s not in own for y in loads(r.value) for e in y.index for s in e.symbols()) \
+                or set(r.vars) & set().union(*(e.symbols() for e in x.index[1:2])):
+            return True
+    return False
 
 
 def _widened(uses: Dependences, seq: int, writer: Computation, name: str) -> bool:
