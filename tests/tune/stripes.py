@@ -14,9 +14,11 @@ from pathlib import Path
 import small_model
 from small_model import ISA, ROOT
 from tap import done, equal, note, ok, skip
-from tensor_compile.compile import assemble, lock as locks, record, tune_model, tune_variants
+from tensor_compile.compile import assemble, lock as locks, record, tune, tune_model, tune_variants
+from tensor_compile.compile.harness import operations
 from tensor_compile.compile.progress import Progress
-from tensor_compile.loops.program_ir import regions, Tiles, Variant
+from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from tensor_compile.loops.program_ir import leaves, regions, Tiles, Variant
 from tensor_compile.loops.variant_form import CHAINS, VariantForm
 
 TEAMS = 1, 2, 5
@@ -83,6 +85,11 @@ def main(folder: Path) -> None:
         for threads in TEAMS:
             built.profile(function, variant, threads, 1)
             results.add(built.results(function, variant))
+        for kernel in (s.kernel for s in leaves(variant.program.steps)
+                       if isinstance(s.kernel, (ContractionKernel, GroupedContractionKernel))):
+            sizes = tune.sizes(kernel)
+            ok(all(operations(part, sizes) > 0 for part in kernel.contractions),
+               f"{chains}: {kernel.label} is measured with rows") or note(repr(sizes))
         checked = small_model.run(folder, "check", *words, "--threads", str(TEAMS[-1]))
         ok(checked.returncode == 0, f"{chains}: the interpreter's bits") or note(checked.stdout + checked.stderr)
     ok(found["kernels"] == 0 < found["regions"] <= found["stripes"], "stripes are where a form has them") or \

@@ -25,7 +25,7 @@ from ..loops.contraction_schedule import Schedule, parse
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
 from ..loops.plan import bytes_of
 from ..loops.program_ir import Branch, Element, leaves, Loop, ModelPlan, Tiles
-from ..loops.scalars import last
+from ..loops.scalars import extent, last
 from ..records import dataclass
 from ..symbolic import Sym, sym
 from ..symbolic.typical import typical
@@ -148,14 +148,16 @@ def between(read: int, target: Target) -> int:
 
 def sizes(kernel: ContractionKernel | GroupedContractionKernel | LoopNestKernel, most: float = inf) -> dict[Sym, int]:
     """At which sizes a kernel of dynamic dims is measured: those that the cost model assumes, in a loop's first
-    iteration and in a block of tiles that is neither the first nor, where there are more, the last. While a call has
-    more operations than `most`, the largest dim is halved."""
+    iteration and in a block of tiles that is neither the first nor, where there are more, the last, of stripes with all
+    rows that a block needs. While a call has more operations than `most`, the largest dim is halved."""
+    parts = () if isinstance(kernel, LoopNestKernel) else kernel.contractions
+    counts = {s for part in parts for v in (*part.batch, *part.m, *part.n, *part.k) for s in extent(v).symbols()}
+
     def assumed(s: Sym) -> int:
-        if s.is_iteration and not s.lo and s.divisor == 1:
+        if s.is_iteration and not s.lo and s.divisor == 1 and s not in counts:
             return 0
         return min(typical(sym(s)), max(0, typical(last(s)))) if s.is_iteration else typical(sym(s))
     found = {s: assumed(s) for s in kernel.dims}
-    parts = () if isinstance(kernel, LoopNestKernel) else kernel.contractions
     while sum(operations(part, found) for part in parts) > most:
         halved = {s: n // 2 // s.divisor * s.divisor for s, n in found.items() if s.is_dim}
         fitting = [s for s, n in halved.items() if n > 0 and s.takes(n)]

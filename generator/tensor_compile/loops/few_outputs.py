@@ -24,8 +24,8 @@ def few_outputs(node: Node) -> bool:
 
 
 def _lies(v: Value) -> bool:
-    """Lines of it lie in memory: it is no other view than a reshape, such as an enlarged image. Of these planes.py makes
-    copies where that pays."""
+    """Lines of it lie in memory: it is no other view than a reshape, such as an enlarged image. Of these planes.py
+    makes copies where that pays."""
     while v.node.op == "reshape":
         v = v.node.operands[0]
     return v.node.op not in VIEWS
