@@ -42,6 +42,9 @@ equal(profile_model.medians(events[:-4], 3)[1], 2.0, "the mean where calls diffe
 shared = [profile_model.Event("f", "v", 0, thread, us) for call in ((9.0, 1.0), (4.0, 5.0), (2.0, 8.0))
           for thread, us in enumerate(call)]
 equal(profile_model.least(shared, 3), {0: 5.0}, "the least is one call's, of its slowest thread")
+# thread 1 took a piece over from thread 0 in one call of two
+taken = [Event("f", "generic", 0, 0, 8.0), Event("f", "generic", 0, 0, 20.0)] + [Event("f", "generic", 0, 1, 4.0)] * 3
+equal(profile_model.least(taken, 2), {0: 8.0}, "where threads take parts over, the least is not above the median")
 
 one = Cost(0, "one", "", "", False, 0, 1, 4000, 500, 500, (), ())
 equal((bench_model.Row(one, 10.0, 3.0, "flops", 4.0).of_ceiling, bench_model.Row(one, 10.0, 3.0, "flops").of_ceiling),

@@ -217,22 +217,29 @@ def medians(events: Iterable[Event], calls: int) -> dict[int, float]:
     found: dict[int, float] = {}
     for (step, _), durations in times.items():
         runs, rest = divmod(len(durations), calls)
-        us = sum(durations) / calls if rest or not runs else \
-            statistics.median(sum(durations[i:i + runs]) for i in range(0, len(durations), runs))
+        us = sum(durations) / calls if rest or not runs else statistics.median(_calls(durations, calls))
         found[step] = max(found.get(step, 0.0), us)
     return found
 
 
+def _calls(durations: Sequence[float], calls: int) -> list[float]:
+    """What a thread ran in each of the calls, equally often."""
+    runs = len(durations) // calls
+    return [sum(durations[i:i + runs]) for i in range(0, len(durations), runs)]
+
+
 def least(events: Iterable[Event], calls: int) -> dict[int, float]:
     """Microseconds of the call in which a step took least, of its slowest thread there: threads may share a step
-    otherwise in each call. The mean where medians() has it."""
+    otherwise in each call. Where some thread did not run it equally often in every call, the least of each of the
+    others, and the mean of that one, as medians() has it."""
     times: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for e in events:
         times[e.step][e.thread].append(e.duration)
     found: dict[int, float] = {}
     for step, threads in times.items():
         if any(len(durations) % calls for durations in threads.values()):
-            found[step] = max(sum(durations) / calls for durations in threads.values())
+            found[step] = max(sum(durations) / calls if len(durations) % calls else min(_calls(durations, calls))
+                              for durations in threads.values())
             continue
         runs = {thread: len(durations) // calls for thread, durations in threads.items()}
         found[step] = min(max(sum(durations[i * runs[thread]:(i + 1) * runs[thread]])
