@@ -17,9 +17,9 @@ from ..graph.ir import Function, Node, Value
 from ..graph.rewrite import Builder, Values
 from ..symbolic import ONE, ZERO, wrap
 from . import layout
+from .few_outputs import LINE
 
 MOST_OUTPUTS = 8     # of all, or of a group; more fill half of a register of 16
-NARROWEST = 16       # positions of a line
 TERM = 20            # sixteenths of a cycle that a term of a position takes with panels; otherwise one a channel
 COPY = 16            # of an element that is copied
 FEW_CHANNELS = 4     # of an image that is read plane by plane; lines of more would leave the first cache
@@ -61,7 +61,7 @@ def _is_few(node: Node) -> bool:
     if not kind.dtype == x.dtype == panels.dtype == "f32" or not all(n.is_const for n in sizes):
         return False
     outs, width, *_ = (n.value for n in sizes)
-    return outs <= MOST_OUTPUTS and width >= NARROWEST and math.prod(node.attrs["window"]) * (TERM - outs) > COPY
+    return outs <= MOST_OUTPUTS and width >= LINE and math.prod(node.attrs["window"]) * (TERM - outs) > COPY
 
 
 def _weights(b: Builder, node: Node, panels: Value) -> Value:

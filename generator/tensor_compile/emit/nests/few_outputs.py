@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of few output channels between plain tensors: lanes follow a line of the image, and all output channels
+"""Convolutions of few output channels whose images lie line by line: lanes follow a line, and all output channels
 of a block of vectors are computed together, so that an element is loaded once for all of them.
 
 Panels would have as many lanes as there are output channels. The terms of a sum keep their order: loops over the
