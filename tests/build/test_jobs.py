@@ -92,6 +92,13 @@ signal.signal(signal.SIGALRM, interrupt)
 signal.setitimer(signal.ITIMER_REAL, 0.1, 0.1)
 raises(KeyboardInterrupt, lambda: run_all(sleeps, [1, 2, 3], 2), "", "an interruption is passed on at once")
 equal((sorted(begun), children.below(os.getpid())), ([1, 2], []), "nothing runs any more, and nothing more was started")
+# Processes that end while they are listed are no error.
+with subprocess.Popen(["sh", "-c", "while :; do (/bin/true; /bin/true) & (/bin/true; /bin/true); done"]) as parent:
+    try:
+        listed = [len(children.below(os.getpid())) for _ in range(3000)]
+    finally:
+        parent.kill()
+ok(max(listed) > 1, "processes below this one, listed while they begin and end")
 
 with tempfile.TemporaryDirectory() as place:
     root = Path(place)

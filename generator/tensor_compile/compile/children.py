@@ -19,9 +19,17 @@ def end() -> None:
 def below(pid: int) -> list[int]:
     """Those of a process and of their own, the youngest last."""
     found: list[int] = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+    tasks = Path(f"/proc/{pid}/task")
+    for task in _names(tasks):
         try:
-            found += map(int, task.read_text(encoding="ascii").split())
+            found += map(int, (tasks / task / "children").read_text(encoding="ascii").split())
         except OSError:
             pass   # it has ended
     return [x for child in found for x in (child, *below(child))]
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []   # the process has ended
