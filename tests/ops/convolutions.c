@@ -79,3 +79,24 @@ TRANSPOSED(transpose2d_dilated, conv_transpose2d, 6, 8, 2, SIZES(h, 4), SIZES(3,
            .dilation = {2, 3}, .padding = {2, 1}, .output_padding = {1, 0})
 TRANSPOSED(transpose3d, conv_transpose3d, 3, 4, 1, SIZES(3, h, 4), SIZES(3, 2, 2), .stride = {2, 1, 2},
            .padding = {1, 0, 0}, .output_padding = {0, 0, 1})
+
+/* Twice, with an activation between: its own operand lies channels last. What lies between has 32 bits at least. */
+#define TRANSPOSED_TWICE(label, channels, parts, spatial, window, active, ...)                                       \
+    TC_FUNCTION(op_##label)                                                                                           \
+    {                                                                                                                 \
+        BATCH;                                                                                                        \
+        tc_dim h = tc_dynamic(g, "h", 4, 40);                                                                         \
+        tc_dtype wide = FLOAT == TC_F64 ? TC_F64 : TC_F32;                                                            \
+        tc_tensor x = tc_cast(tc_input(g, "x", FLOAT, batch, channels, spatial), wide);                              \
+        tc_tensor w = weight_of(g, channels, (channels) / (parts), COUNT(window), WINDOW(window));                    \
+        w = tc_cast(w, wide);                                                                                         \
+        tc_tensor b = tc_cast(tc_input(g, "bias", FLOAT, channels), wide);                                           \
+        tc_tensor once = active(tc_conv_transpose2d(x, w, b, .groups = parts, __VA_ARGS__));                          \
+        tc_output(g, "y", tc_cast(tc_conv_transpose2d(once, w, b, .groups = parts, __VA_ARGS__), FLOAT));            \
+    }
+TRANSPOSED_TWICE(transpose2d_doubling_twice, 20, 1, SIZES(h, 3), SIZES(2, 2), tc_relu, .stride = {2, 2})
+TRANSPOSED_TWICE(transpose2d_groups_twice, 32, 2, SIZES(h, 1), SIZES(4, 4), tc_silu, .stride = {2, 2},
+                 .padding = {1, 1})
+TRANSPOSED_TWICE(transpose2d_cut_twice, 12, 1, SIZES(h, 2), SIZES(3, 3), tc_relu, .stride = {2, 2}, .padding = {1, 1})
+TRANSPOSED_TWICE(transpose2d_apart_twice, 17, 1, SIZES(h, 2), SIZES(1, 3), tc_relu, .stride = {2, 2},
+                 .output_padding = {1, 1})

@@ -15,6 +15,7 @@ from .dce import dce
 from .divide import divide
 from .fold import fold
 from .inline import inline
+from .interleaved import interleaved
 from .ir import Function, Guard, Module
 from .simplify import simplify
 from .specialize import refuted, specialize, suffix
@@ -147,6 +148,7 @@ BEFORE: tuple[GraphPass, ...] = (
     GraphPass("simplify", on_module(each(simplify))),   # first: absorb knows views in their normal form only
     GraphPass("control", on_module(control)),           # before absorb and fold, which find weights where they are used
     GraphPass("cse", on_module(each(cse))),             # simplify shares equal nodes, except where rules do not reach
+    GraphPass("interleaved", on_module(each(interleaved))),   # before absorb: norms stand behind convolutions then
     GraphPass("absorb", on_module(each(absorb))),       # before any size is known: all variants share its arithmetic
     GraphPass("simplify-absorbed", on_module(each(simplify))),   # what absorb composed: x*1, -(-x), broadcasts
     GraphPass("dce", on_module(each(dce))),             # last: what the others left without users

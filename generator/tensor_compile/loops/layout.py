@@ -19,7 +19,7 @@ where that is another one, row-major otherwise. Lowering asks for it; inputs, ou
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Sequence
+from typing import Any, Mapping, Sequence
 
 from ..graph.dce import dce
 from ..graph.dtypes import DTYPES
@@ -385,9 +385,40 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
             elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")
                                     or gathers_along(node)):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
+                if order is None and _interleaves(node):
+                    order = _of_interleaved(node, out)
             if order is not None and order != tuple(range(rank)):
                 out[value] = order
     return out
+
+
+def _interleaves(node: Node) -> bool:
+    """A concatenation of positions in turn, as of the phases of a transposed convolution."""
+    return node.op == "concat" and node.attrs["axis"] > 1 \
+        and all(v.shape[node.attrs["axis"]] == ONE for v in node.operands)
+
+
+def _in_positions(reshape: Node) -> bool:
+    """It leaves the first two dims, batch and channels, as they are."""
+    before, after = reshape.operands[0].shape, reshape.types[0].shape
+    return min(len(before), len(after)) > 2 and before[:2] == after[:2]
+
+
+def _of_interleaved(node: Node, out: Mapping[Value, tuple[int, ...]]) -> tuple[int, ...] | None:
+    """Channels last, where they lie so in all of its operands; None otherwise."""
+    last = 0
+    for v in node.operands:
+        while v.node.op == "slice" or v.node.op == "reshape" and _in_positions(v.node):
+            v = v.node.operands[0]
+        if out.get(v, (0,))[-1] == 1:
+            last += 1
+        elif v.node.op != "broadcast":
+            return None
+    return (0, *range(2, node.types[0].rank), 1) if last else None
+
+
+def _row_major(order: tuple[int, ...] | None) -> bool:
+    return order is not None and order == tuple(range(len(order)))
 
 
 def gathers_along(node: Node) -> bool:
@@ -415,7 +446,10 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
             continue
         for user in users.get(value, ()):
             if user.op == "reshape":
-                if _joins(value.shape, user.types[0].shape):
+                if _interleaves(node) and _in_positions(user):   # lies as what it becomes: channels apart, or last
+                    if _row_major(asked.get(Value(user))):
+                        asked[value] = tuple(range(len(value.shape)))
+                elif _joins(value.shape, user.types[0].shape):
                     asked[value] = tuple(range(len(value.shape)))
             elif user.op == "transpose":
                 turned = Value(user)

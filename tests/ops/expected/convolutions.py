@@ -12,6 +12,11 @@ def twice(x, weight, bias, **options):
     return F.conv2d(F.conv2d(x, weight, bias, **options), weight, bias, **options)
 
 
+def transposed_twice(x, weight, bias, active=F.relu, **options):
+    once = active(F.conv_transpose2d(x, weight, bias, **options))
+    return F.conv_transpose2d(once, weight, bias, **options)
+
+
 # label -> function, channels, outputs, groups, spatial sizes, window, options
 CONVOLUTIONS = {
     "conv1d": (F.conv1d, 6, 20, 1, (H,), (3,), dict(padding=1)),
@@ -40,6 +45,13 @@ TRANSPOSED = {
     "transpose3d": (F.conv_transpose3d, 3, 4, 1, (3, H, 4), (3, 2, 2),
                     dict(stride=(2, 1, 2), padding=(1, 0, 0), output_padding=(0, 0, 1))),
 }
+TRANSPOSED_TWICE = {
+    "transpose2d_doubling_twice": (transposed_twice, 20, 20, 1, (H, 3), (2, 2), dict(stride=2)),
+    "transpose2d_groups_twice": (transposed_twice, 32, 32, 2, (H, 1), (4, 4),
+                                 dict(active=F.silu, stride=2, padding=1)),
+    "transpose2d_cut_twice": (transposed_twice, 12, 12, 1, (H, 2), (3, 3), dict(stride=2, padding=1)),
+    "transpose2d_apart_twice": (transposed_twice, 17, 17, 1, (H, 2), (1, 3), dict(stride=2, output_padding=1)),
+}
 
 
 def run(i: dict, f, groups: int, options: dict) -> dict:
@@ -50,7 +62,7 @@ def run(i: dict, f, groups: int, options: dict) -> dict:
 
 def functions(rng: Random) -> dict:
     cases = {}
-    for table, swap in (CONVOLUTIONS, False), (TRANSPOSED, True), (GROUPED, False):
+    for table, swap in (CONVOLUTIONS, False), (TRANSPOSED, True), (GROUPED, False), (TRANSPOSED_TWICE, True):
         for label, (f, c, o, groups, spatial, window, options) in table.items():
             weight = (c, o // groups) if swap else (o, c // groups)
             inputs = {"x": rng.normal(2, c, *spatial), "weight": rng.normal(*weight, *window), "bias": rng.normal(o)}
