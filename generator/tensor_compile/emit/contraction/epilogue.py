@@ -26,6 +26,7 @@ _ZERO, _INFINITY = Const("f32", 0), 0x7f800000
 WAY, WAYS = 4096, 8       # bytes of a way of the first cache, and how many it has
 FEWEST_TERMS = 32         # of sums that take as long as a line from far
 LARGE = 1 << 20           # bytes beyond which a temp's lines are fetched for writing; measured on a Zen 4 core
+LARGE_IN_TURN = 1 << 19   # where they lie in turn with lines of other kernels, which no processor expects
 MOST_IN_TURN = 8          # elements from a row of a line to the next one, of which rows of a column share cache lines
 INLINE_LIMIT = 400        # operations of a tile's epilogue up to which it is expanded in place
 
@@ -302,7 +303,7 @@ class Epilogue:
         for y in kernel.stores:
             buffer = buffers[y.buffer]
             at = buffer.address(y.index)
-            if self.far(buffer) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
+            if self.far(buffer, y) and buffer.dtype == "f32" and not y.dynamic and at.coefficient(last) == 1:
                 found.append((buffer, at, 1))
         if not found:
             return [], CACHE_LINE
@@ -313,12 +314,14 @@ class Epilogue:
                   f"(({C_TYPE[b.dtype]} *)p[{number[b.name]}] + ({self.text(at)}){'' if written else ', 0, 3'});"
                   for b, at, written in found)], CACHE_LINE // max(DTYPES[b.dtype].bytes for b, _, _ in found)
 
-    def far(self, buffer: Buffer) -> bool:
+    def far(self, buffer: Buffer, store: Store) -> bool:
         """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp
         that is larger than LARGE, where a tile's sums take so long that a line comes meanwhile. A temp of unknown size
         counts as small."""
         size, terms = buffer.elements * DTYPES[buffer.dtype].bytes, self.access.terms
-        large = buffer.kind == "temp" and size.is_const and size.value > LARGE
+        steps = [e.coefficient(self.kernel.m[-1]) for e in store.index]
+        in_turn = any(step is not None and step.is_const and step.value > 1 for step in steps)
+        large = buffer.kind == "temp" and size.is_const and size.value > (LARGE_IN_TURN if in_turn else LARGE)
         return buffer.kind == "output" or large and not (terms.is_const and terms.value < FEWEST_TERMS)
 
     def statements(self, width: int, lanes: str | None, accs: list[str]) -> list[str]:

@@ -32,6 +32,10 @@ from .term_by_term import emit_term_by_term
 from ..template import expand_file
 
 
+NEAR_BAND = 1 << 17   # bytes of rows and results of a band that all parts of a kernel compute before the next one
+FLOAT = 4
+
+
 @dataclass(frozen=True, slots=True)
 class ContractionText:
     """A translation unit, and the micro-kernels that it calls."""
@@ -77,9 +81,26 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
         "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
+        "band": band_tiles(parts, chosen), "first_own": calls[0]["own"], "part_count": len(parts),
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "large_teams": chosen[0].large_teams, "large": LARGE_PIECES,
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
+
+
+def band_tiles(parts: Sequence[ContractionKernel], chosen: Sequence[Schedule]) -> int:
+    """The tiles of a band of rows that all parts compute before the next ones, so that its rows and results stay in the
+    second cache; 0 where each part computes all of its rows: where some have several groups of columns, or panels that
+    are fetched ahead or copied, or parts differ."""
+    first, access = chosen[0], Access.of(parts[0])
+    known = access.columns.is_const and access.terms.is_const
+    alike = all(s == first and (x.rows, x.columns, x.batches) == (access.rows, access.columns, access.batches)
+                for s, x in zip(chosen, map(Access.of, parts)))
+    whole = first.epilogue == "registers" and first == Schedule(first.isa, first.dtype, first.mr, first.nr,
+                                                                epilogue="registers")
+    if len(parts) == 1 or not (known and alike and whole) or access.columns.value > first.nr:
+        return 0
+    row = FLOAT * (access.terms.value + len(parts) * access.columns.value)
+    return max(1, NEAR_BAND // row // first.mr)
 
 
 def _text(part: ContractionKernel, schedule: Schedule, own: str) -> tuple[str, frozenset[Micro]]:
