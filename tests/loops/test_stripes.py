@@ -56,6 +56,7 @@ check("windows far apart", Image("1", 4, 9, 4).conv(4).depthwise(1, 2, 2, 2).con
 check("more stride than window", Image("1", 4, 9, 4).conv(4).pool(1, 3).conv(4), 3, (1, 2))
 check("convolution and pooling", Image("n", 3, 8, 6).conv(4, 3, 1, 1, 1).pool(2, 2), 2, (1, 2))
 check("pooling with a border", Image("1", 3, 7, 5).conv(4, 3, 1, 1, 1).pool(3, 2, 1), 2, (1, 3))
+check("rows that neighbouring windows share", Image("1", 3, 11, 9).conv(4, 3, 2, 0, 0).depthwise().conv(4), 3, (1, 2))
 check("blocks larger than the image", Image("1", 4, 3, 3).conv(8).depthwise().conv(4), 3, (4,))
 program = check("stripes of one row", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3, (1,))
 tile = {b.name: b.shape[2].value for b in program.buffers.values() if b.kind == "tile"}

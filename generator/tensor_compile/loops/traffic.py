@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a kernel moves: bytes of distinct elements that it reads and writes, from its own loads and stores.
 
-An access walks the product of the extents of the variables that its address depends on, and never more than its
-buffer; predicates that bound an index by itself bound what is walked of that dim. Accesses of one buffer at one address
-(or whose variables differ in name only) count once, several others up to the whole buffer. A data-dependent index
-counts every position that is looked up. Scratch is not memory traffic, nor is what a tile's kernels hand on. So the
-numbers are exact where accesses are dense, and an upper bound where windows overlap or lookups repeat.
+An access walks the product of what its indices walk, and never more than its buffer. An index walks the product of the
+extents of its variables, but no more than lies between its ends in its steps: neighbouring windows share elements.
+Predicates that bound an index by itself bound what is walked of that dim. Accesses of one buffer at one address (or
+whose variables differ in name only) count once, several others up to the whole buffer. A data-dependent index counts
+every position that is looked up. Scratch is not memory traffic, nor is what a tile's kernels hand on. So the numbers
+are exact where accesses are dense, and an upper bound where lookups repeat.
 """
 from __future__ import annotations
 
-from typing import Any, Mapping
+from math import gcd
+from typing import Any, Collection, Iterable, Mapping
 
 from ..graph.dtypes import DTYPES
 from ..records import dataclass
@@ -27,8 +29,9 @@ class Traffic:
     written: int
 
 
-def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
-    """Bytes that one call of the kernel reads and writes at the given dims ({} in a specialized variant)."""
+def traffic(kernel: Kernel, dims: Mapping[Sym, int], over: Collection[Sym] = ()) -> Traffic:
+    """Bytes that one call of the kernel reads and writes at the given dims ({} in a specialized variant). over:
+    iterations, in all of which together."""
     buffers = {b.name: b for b in kernel.params}
     if isinstance(kernel, CheckKernel):
         return Traffic(kernel.buffer.elements.evaluate(dims) * DTYPES[kernel.buffer.dtype].bytes, 0)
@@ -47,7 +50,7 @@ def traffic(kernel: Kernel, dims: Mapping[Sym, int]) -> Traffic:
         if isinstance(x, Load) and (x.buffer not in own or buffers[x.buffer].kind == "state"):
             valid = read.get((x.buffer, x.index), ((), x.valid))[1]
             read[x.buffer, x.index] = x.dynamic, valid if valid == x.valid else ()
-    return Traffic(_total(read, buffers, dims), _total(written, buffers, dims))
+    return Traffic(_total(read, buffers, dims, over), _total(written, buffers, dims, over))
 
 
 def _rows(kernel: Kernel) -> tuple[Sym, ...]:
@@ -58,7 +61,8 @@ def _rows(kernel: Kernel) -> tuple[Sym, ...]:
         kernel.rows if isinstance(kernel, LoopNestKernel) else ()
 
 
-def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], dims: Mapping[Sym, int]) -> int:
+def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], dims: Mapping[Sym, int],
+           over: Collection[Sym]) -> int:
     count: dict[str, int] = {}
     seen: set[tuple[Any, ...]] = set()
     for (name, index), (dynamic, valid) in accesses.items():
@@ -66,48 +70,75 @@ def _total(accesses: Mapping[Any, tuple[Any, ...]], buffers: dict[str, Buffer], 
         if b.kind in ("scratch", "tile"):
             continue
         address = b.address(index)
-        variables = sorted((s for s in address.symbols() if not s.is_dim), key=lambda s: s.key)
-        shape = _shape(address, variables, dims)
+        shape = _shape(address, sorted(_walked((address,), over), key=lambda s: s.key), dims)
         if (name, shape) in seen:
             continue
         seen.add((name, shape))
-        points = 1
-        hidden = {k for k, _ in dynamic}
-        bounded = _bounded(index, valid, dims) if valid and not dynamic else None
-        if bounded is not None:
-            count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + bounded)
-            continue
-        lookups = [s for _, v in dynamic for y in walk(v) if isinstance(y, Load) for e in y.index for s in e.symbols()]
-        for s in {*(v for v in variables if v not in hidden), *(s for s in lookups if not s.is_dim)}:
-            points *= max(0, extent(s).evaluate(dims))
+        points = _looked_up(address, dynamic, dims, over) if dynamic else _points(index, valid, dims, over)
         count[name] = min(b.elements.evaluate(dims), count.get(name, 0) + points)
     return sum(n * DTYPES[buffers[name].dtype].bytes for name, n in count.items())
 
 
-def _bounded(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int]) -> int | None:
-    """Points at which the predicates hold, where no two dims of the index share a variable; None where some do."""
+def _walked(of: Iterable[Expr], over: Collection[Sym]) -> set[Sym]:
+    """The variables, and the iterations of all of which together it is asked."""
+    return {s for e in of for s in e.symbols() if not s.is_dim or s in over}
+
+
+def _extents(variables: Iterable[Sym], dims: Mapping[Sym, int]) -> int:
     points = 1
-    seen: set[Sym] = set()
-
-    def known(e: Expr) -> bool:
-        return all(s.is_dim for s in e.symbols())
-
-    for i in index:
-        variables = {s for s in i.symbols() if not s.is_dim}
-        if variables & seen:
-            return None
-        seen |= variables
-        extents = 1
-        for s in variables:
-            extents *= max(0, extent(s).evaluate(dims))
-        low = max((e.evaluate(dims) for e in (i - v for v in valid) if known(e)), default=None)
-        high = min((e.evaluate(dims) for e in (i + v for v in valid) if known(e)), default=None)
-        first = i.evaluate({**dims, **{s: 0 for s in variables}})  # the least index, as all steps are positive
-        if high is not None and all((c := i.coefficient(s)) is not None and known(c) and c.evaluate(dims) >= 0
-                                    for s in variables):
-            extents = min(extents, max(0, high - (first if low is None else max(first, low)) + 1))
-        points *= extents
+    for s in variables:
+        points *= max(0, extent(s).evaluate(dims))
     return points
+
+
+def _looked_up(address: Expr, dynamic: tuple[Any, ...], dims: Mapping[Sym, int], over: Collection[Sym]) -> int:
+    """Points at positions that are data: as many as are looked up, times those of the other variables."""
+    hidden = {k for k, _ in dynamic}
+    lookups = [e for _, v in dynamic for y in walk(v) if isinstance(y, Load) for e in y.index]
+    return _extents((_walked((address,), over) - hidden) | _walked(lookups, over), dims)
+
+
+def _points(index: tuple[Expr, ...], valid: tuple[Expr, ...], dims: Mapping[Sym, int], over: Collection[Sym]) -> int:
+    """Distinct elements, at most: dims that share variables walk their points together."""
+    groups: list[tuple[set[Sym], list[Expr]]] = []
+    for i in index:
+        variables, members = _walked((i,), over), [i]
+        apart = []
+        for others, parts in groups:
+            if others & variables:
+                variables, members = variables | others, parts + members
+            else:
+                apart.append((others, parts))
+        groups = [*apart, (variables, members)]
+    points = 1
+    for variables, members in groups:
+        between = [_between(i, valid, dims, over) for i in members]
+        product = 1
+        for n in between:
+            product *= _extents(variables, dims) if n is None else n
+        points *= min(_extents(variables, dims), product)
+    return points
+
+
+def _between(index: Expr, valid: tuple[Expr, ...], dims: Mapping[Sym, int], over: Collection[Sym]) -> int | None:
+    """How many values of an index lie between its ends in its steps, where predicates hold that bound it by itself;
+    None where it is not affine."""
+    variables = _walked((index,), over)
+    ends, step = [index.evaluate({**dims, **{s: 0 for s in variables}})] * 2, 0
+    rest = index
+    for s in variables:
+        c, last = index.coefficient(s), extent(s).evaluate(dims) - 1
+        if c is None or _walked((c,), over) or last < 0:
+            return None if last >= 0 else 0
+        rest, by = rest - c * sym(s), c.evaluate(dims)
+        ends[by > 0] += by * last
+        step = gcd(step, by) if last else step
+    if _walked((rest,), over):
+        return None
+    low = [e.evaluate(dims) for e in (index - v for v in valid) if not _walked((e,), over)]
+    high = [e.evaluate(dims) for e in (index + v for v in valid) if not _walked((e,), over)]
+    first, end = max([ends[0], *low]), min([ends[1], *high])
+    return max(0, (end - first) // (step or 1) + 1)
 
 
 def _shape(address: Expr, variables: list[Sym], dims: Mapping[Sym, int]) -> object:
