@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """`bench`: the time of every kernel beside what this machine reached in the same run: multiply-adds, and reads at the
-level of cache that a kernel's bytes fit."""
+levels of cache that hold a run's bytes."""
 from __future__ import annotations
 
 from pathlib import Path
@@ -64,12 +64,13 @@ def rows_of(found: Recorded, ceilings: Machine) -> list[Row]:
     """The slowest first."""
     times, least = (of(found.own, found.calls) for of in (profile_model.medians, profile_model.least))
     rows = []
-    for cost in costs.of_variant(found.made, found.function, found.variant, found.sizes):
+    for cost in profile_model.as_run(costs.of_variant(found.made, found.function, found.variant, found.sizes),
+                                     found.own, found.calls):
         if cost.integers:
             rows.append(Row(cost, times.get(cost.step, 0.0), 0.0, "-", least.get(cost.step, 0.0)))
             continue
         compute = cost.operations / ceilings.operations * 1e6
-        memory = cost.bytes / ceilings.bandwidth(cost.bytes) * 1e6
+        memory = ceilings.seconds(cost) * 1e6
         rows.append(Row(cost, times.get(cost.step, 0.0), max(compute, memory),
                         "flops" if compute > memory else "bytes", least.get(cost.step, 0.0)))
     return sorted(rows, key=lambda row: -row.us)
@@ -90,8 +91,8 @@ def text(found: Recorded, rows: Sequence[Row], ceilings: Machine) -> str:
              f"{_rate(r.cost.operations, r.at_best):.1f}", f"{_rate(r.cost.bytes, r.at_best):.1f}",
              "-" if r.cost.integers else f"{r.of_ceiling:.0f}", r.bound, r.cost.name, r.cost.place) for r in rows]
     reads = ", ".join(f"{rate / 1e9:.0f} at {size >> 10} KiB" for size, rate in sorted(ceilings.reads.items()))
-    over = ["over 100 %: the bytes came from a nearer cache than the one that is as large as they are"] \
-        if any(r.bound == "bytes" and round(r.of_ceiling) > 100 for r in rows) else []
+    over = ["over 100 %: the machine was faster than while its ceilings were measured"] \
+        if any(round(r.of_ceiling) > 100 for r in rows) else []
     own = winograd_lines.of_kernels(row.cost for row in rows)
     if own and held:
         head += ", of Winograd's own operations where kernels are named so"

@@ -3,6 +3,7 @@
 in the model that it comes from."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
 from ..emit.work import in_integers, kernel_operations
@@ -21,8 +22,10 @@ from .assemble import Made
 @dataclass(frozen=True, slots=True)
 class Cost:
     """A kernel in its step. runs: how often a call runs it; operations, read, written: of all of them, bytes of
-    distinct elements; code: bytes by instruction set; scope, place: "" where nothing is known; integers: these are what
-    it computes, so that no ceiling of floats is its."""
+    distinct elements of each run; code: bytes by instruction set; scope, place: "" where nothing is known; integers:
+    these are what it computes, so that no ceiling of floats is its. each: of runs that are alike, how many and the
+    bytes of one; distinct: bytes of distinct elements of all runs, as far as known; in_tile: a run is one thread's;
+    by_data: how often it runs depends on data, here counted once in each run of what is around."""
 
     step: int
     label: str
@@ -37,6 +40,10 @@ class Cost:
     symbols: tuple[str, ...]
     code: tuple[int, ...]
     integers: bool = False
+    each: tuple[tuple[float, int], ...] = ()
+    distinct: int = 0
+    in_tile: bool = False
+    by_data: bool = False
 
     @property
     def name(self) -> str:
@@ -49,10 +56,14 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Runs of a call that have the same sizes: how many, and what the symbols of the regions around stand for."""
+    """Runs of a call that have the same sizes: how many, and what the symbols of the regions around stand for. over:
+    the iterations of the loops around; in_tile, by_data: as of Cost."""
 
     count: int
     at: Mapping[Sym, int]
+    over: frozenset[Sym] = frozenset()
+    in_tile: bool = False
+    by_data: bool = False
 
 
 def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
@@ -62,8 +73,8 @@ def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
     for item in items:
         yield depth, runs, item
         if not isinstance(item, Step):
-            inner = [Runs(r.count * more.count, {**r.at, **more.at})
-                     for r in runs for more in _within(item, {**sizes, **r.at})]
+            inner = [Runs(r.count * more.count, {**r.at, **more.at}, r.over | more.over, r.in_tile or more.in_tile,
+                          r.by_data or more.by_data) for r in runs for more in _within(item, {**sizes, **r.at})]
             for body in bodies(item):
                 yield from walk_steps(body, sizes, depth + 1, inner)
 
@@ -71,10 +82,11 @@ def walk_steps(items: list[Element], sizes: Mapping[Sym, int], depth: int = 0,
 def _within(region: Region, sizes: Mapping[Sym, int]) -> list[Runs]:
     """The runs of what a region holds, in one run of the region."""
     if isinstance(region, Tiles):
-        return _tiles(region, sizes)
+        return [replace(r, in_tile=True) for r in _tiles(region, sizes)]
     if isinstance(region, Branch) or region.iteration is None:
-        return [Runs(1, {})]
-    return [Runs(extent(region.iteration).evaluate(sizes), {region.iteration: 0})]
+        return [Runs(1, {}, by_data=True)]
+    iterations = extent(region.iteration).evaluate(sizes)
+    return [Runs(iterations, {region.iteration: 0}, frozenset((region.iteration,)))]
 
 
 def _tiles(region: Tiles, sizes: Mapping[Sym, int]) -> list[Runs]:
@@ -110,8 +122,31 @@ def _blocks(axis: Axis, sizes: Mapping[Sym, int], each: bool) -> list[Runs]:
 
 def moved(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> Traffic:
     """Bytes that a call's runs of a kernel read and write."""
-    found = [(r.count, traffic(kernel, {**sizes, **r.at})) for r in runs]
-    return Traffic(sum(count * t.read for count, t in found), sum(count * t.written for count, t in found))
+    return _together(_each(kernel, runs, sizes))
+
+
+def _each(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> list[tuple[int, Traffic]]:
+    """Of runs that are alike, how many and what one moves."""
+    return [(r.count, traffic(kernel, {**sizes, **r.at})) for r in runs]
+
+
+def _together(each: Sequence[tuple[int, Traffic]]) -> Traffic:
+    return Traffic(sum(count * t.read for count, t in each), sum(count * t.written for count, t in each))
+
+
+def _distinct(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> int:
+    """Bytes of distinct elements of all iterations; of tiles those of the one that touches most."""
+    return max((t.read + t.written for t in (traffic(kernel, {**sizes, **r.at}, r.over) for r in runs)), default=0)
+
+
+def as_run(cost: Cost, runs: float) -> Cost:
+    """The same kernel where a call ran it so often."""
+    if not cost.by_data or not cost.runs:
+        return cost
+    times = runs / cost.runs
+    return replace(cost, runs=round(runs), operations=round(cost.operations * times), read=round(cost.read * times),
+                   written=round(cost.written * times), distinct=cost.distinct if runs else 0,
+                   each=tuple((count * times, size) for count, size in cost.each))
 
 
 def serving(function: FunctionPlan, sizes: Mapping[str, int]) -> Variant:
@@ -148,13 +183,16 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         if not isinstance(item, Step):
             continue
         kernel = item.kernel
-        bytes_of = moved(kernel, runs, values)
+        each = _each(kernel, runs, values)
+        bytes_of = _together(each)
         symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, sum(r.count for r in runs),
                           _operations(kernel, runs, values), bytes_of.read, bytes_of.written,
-                          symbols, tuple(map(made.code, symbols)), in_integers(kernel)))
+                          symbols, tuple(map(made.code, symbols)), in_integers(kernel),
+                          tuple((count, t.read + t.written) for count, t in each), _distinct(kernel, runs, values),
+                          any(r.in_tile for r in runs), any(r.by_data for r in runs)))
     return found
 
 

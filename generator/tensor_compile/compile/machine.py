@@ -14,6 +14,7 @@ from ..records import dataclass
 from ..target import Target
 from . import files, host_programs
 from .cache import Cache
+from .costs import Cost
 from .host_programs import ROOT
 from .toolchain import Compiler, host_flags
 from .tools import ToolBroken, run_tool
@@ -35,22 +36,33 @@ class Machine:
     reads: dict[int, float]
     clock: float = 0.0
 
-    def bandwidth(self, size: int) -> float:
-        """Bytes a second of `size` bytes in all, at the smallest measured size that holds a thread's share of them."""
-        fits = [n for n in sorted(self.reads) if n * self.threads >= size]
-        return self.reads[fits[0] if fits else max(self.reads)]
+    def seconds(self, cost: Cost) -> float:
+        """The least time in which threads can move a kernel's bytes. All of them pass the first cache, what is read
+        beside what is written. No cache holds more than its size (twice what was measured for it) and what those before
+        it hold: in each run the other bytes come from farther away, of all runs at least those distinct ones."""
+        sizes = sorted(self.reads)
+        least, held = max(cost.read, cost.written) / self.reads[sizes[0]], 0
+        for near, size in zip(sizes, sizes[1:]):
+            held += 2 * near    # by a thread
+            of_run = held if cost.in_tile else held * self.threads
+            beyond = max(cost.distinct - held * self.threads, sum(n * max(0, b - of_run) for n, b in cost.each))
+            least = max(least, beyond / self.reads[size])
+        return least
 
 
-def read_sizes(caches: Mapping[str, int]) -> tuple[int, ...]:
-    """Bytes that stay in each level of cache, and what stays in none."""
-    half = {caches[name] // 2 for name in CACHES if 0 < caches.get(name, 0) // 2 < MEMORY}
-    return (*sorted(half), MEMORY)
+def read_sizes(caches: Mapping[str, int], threads: int = 1) -> tuple[int, ...]:
+    """Bytes of each of so many threads that stay in each level of cache, and what stays in none. The third cache may be
+    shared: then a thread has a part of it."""
+    half = {name: caches[name] // 2 for name in CACHES if 0 < caches.get(name, 0) // 2 < MEMORY}
+    part = half.get("l3", 0) // threads
+    shared = {part} if part > half.get("l2", 0) else set()
+    return (*sorted({*half.values(), *shared}), MEMORY)
 
 
 def measure(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: str, threads: int, cache: Cache,
             wrapper: tuple[str, ...] = (), sizes: Sequence[int] = ()) -> Machine:
     """wrapper: starts the program here. sizes: that each thread reads (default: for the target's caches)."""
-    sizes = sizes or read_sizes({name: getattr(target, name) for name in CACHES})
+    sizes = sizes or read_sizes({name: getattr(target, name) for name in CACHES}, threads)
     path = _program(compiler, target, cflags, isa, cache)
     command = [*wrapper, str(path), str(threads), *map(str, sizes)]
     try:

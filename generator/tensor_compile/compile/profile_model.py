@@ -256,10 +256,19 @@ def measured(events: Sequence[Event], calls: int) -> Measured:
     return Measured(medians(events, calls), least(events, calls), calls, max((e.thread + 1 for e in events), default=1))
 
 
+def as_run(rows: Sequence[Cost], events: Sequence[Event], calls: int) -> list[Cost]:
+    """The kernels as often as calls ran them, where data decides that. Tiles are shared by threads; elsewhere each
+    runs every kernel."""
+    count: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+    for e in events:
+        count[e.step][e.thread] += 1
+    return [costs.as_run(c, (sum if c.in_tile else max)((0, *count[c.step].values())) / max(calls, 1)) for c in rows]
+
+
 def table(of: Recorded) -> str:
     made, isa, variant = of.made, of.isa, of.variant
     found = measured(of.own, of.calls)
-    rows = costs.of_variant(made, of.function, variant, of.sizes)
+    rows = as_run(costs.of_variant(made, of.function, variant, of.sizes), of.own, found.calls)
     limits = costs.ceilings(made.target, isa, found.threads)
     total = sum(found.steps.values()) or 1e-9
     threads = f", {found.threads} threads" if found.threads > 1 else ""
