@@ -27,7 +27,7 @@ text, program = kernels(f'%0 "x" : f32[batch,seq,6] {LOC}', [
     "%6 = broadcast(%5) {shape=[batch, seq, 6], axes=[0, 1]} : f32[batch,seq,6]",
     "%7 = div(%4, %6) : f32[batch,seq,6]"], "%7")
 AT = "floordiv(i0,seq),-floordiv(i0,seq)*seq+i0,i2"
-equal(text, f'''loop_nest "reduce_sub_exp_div" rows (i0:batch*seq) grain 37 {{
+equal(text, f'''loop_nest "reduce_max_sub_exp_div" rows (i0:batch*seq) grain 37 {{
   params ("x", "y") dims (batch, seq)
   phase (i2:6) {{
     r0 = max.free f32 (load f32 ("x"[{AT}]))
@@ -80,7 +80,7 @@ equal(text.split("contraction")[1], ''' "convolution_abs" batch () m (i0:batch, 
   b = load f32 ("%1"[0,0,12*k0+4*k1+k2,i1])
   "%3"[i0,i1,i2,i3] = abs f32 (acc f32)
 }
-loop_nest "window_reduce" rows (i0:batch, i2:3, i3:3) grain 51 {
+loop_nest "window_max" rows (i0:batch, i2:3, i3:3) grain 51 {
   params ("%3", "y") dims (batch)
   phase (i1:16) {
     "y"[i0,i1,i2,i3] = max.free f32 over (r0:2, r1:2) (load f32 ("%3"[i0,i1,2*i2+r0,2*i3+r1]))
@@ -98,14 +98,14 @@ equal(text, '''loop_nest "exp" rows (i0:8) grain 9 {
     "%1"[i0,i1] = exp f32 (load f32 ("x"[i0,i1]))
   }
 }
-loop_nest "reduce_sqrt" rows () grain 7 {
+loop_nest "reduce_sum_sqrt" rows () grain 7 {
   params ("%1", "y") dims ()
   phase (i0:64) {
     "y"[i0] = sqrt f32 (sum.lanes f32 over (r0:8) (load f32 ("%1"[r0,i0])))
   }
 }
 ''', "a reduction of columns runs along the kept dim, its consumer with it")
-equal(program.apart, [Apart("reduce_sqrt into exp", "it reads other points than the kernel computes", ("y", "%1"))],
+equal(program.apart, [Apart("reduce_sum_sqrt into exp", "it reads other points than the kernel computes", ("y", "%1"))],
       "and says why not more")
 equal((program.arena.size, program.arena.lower_bound), (2048, 2048), "the arena is no larger than what lives")
 done()

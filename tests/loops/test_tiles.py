@@ -132,7 +132,7 @@ check("two products of one operand", pair, {"n": 21}, count=0)
 for target, why in ((TINY, "the product is one of 2 of a kernel, which read their first operand once"),
                     (TARGET, "what its kernels hand on, 5120 bytes, stays in the cache as it is")):
     difference, program, _ = compare(pair, "f", {"n": 8}, target=target)
-    equal([said for said in program.refusals if said[0].endswith(" in tiles")], [("dot+reduce_sub in tiles", why)],
+    equal([said for said in program.refusals if said[0].endswith(" in tiles")], [("dot+reduce_max_sub in tiles", why)],
           "which explain says")
 
 # Keys of a decoder: each tile packs some panels of them. More rows would share them, and they are made once for all.

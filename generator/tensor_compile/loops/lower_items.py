@@ -209,12 +209,20 @@ class Items:
 
 _IN_TURN = Refusal("slices of one value are written in turn")
 
+# What primitives that are several operations are called: by `op`, and of those that have names of their own.
+_OF_KIND = {"reduce": "reduce_{}", "reduce_where": "reduce_{}_where", "arg_reduce": "arg{}",
+            "window_reduce": "window_{}", "cumulative": "cum{}", "scatter": "scatter_{}"}
+_OF_KINDS = {("scatter", "set"): "scatter"}
+
 
 def label(node: Node) -> str:
     """The innermost operation that made the node: the user's own scopes (those without a number) tell where it stands
     in the model, and equal kernels of several places must have equal texts."""
     named = [part for part in node.scope.split("/") if "#" in part]
-    return named[-1].split("#", 1)[0] if named else node.op.removeprefix("packed_")
+    if named:
+        return named[-1].split("#", 1)[0]
+    how = node.attrs.get("op", "")
+    return _OF_KINDS.get((node.op, how)) or _OF_KIND.get(node.op, node.op.removeprefix("packed_")).format(how)
 
 
 def source(node: Node) -> Loc | None:
