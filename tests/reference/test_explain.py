@@ -55,6 +55,34 @@ TC_MODEL(nests)
 }
 """
 NEST_WEIGHTS = {"mixed": (32, 32, 1, 1), "groups": (32, 4, 3, 3), "depthwise": (32, 1, 3, 3), "last": (3, 5, 3, 3)}
+MEMORY = """#include <tensor_compile/model.h>
+TC_MODEL(memory)
+{
+    tc_tensor x = tc_input(g, "pairs", TC_F32, 8, 100, 2);
+    tc_output(g, "parted", tc_mul(tc_select(x, -1, 0), tc_select(x, -1, 1)));
+    tc_tensor y = tc_input(g, "real", TC_F32, 8, 100);
+    tc_output(g, "joined", tc_stack(-1, tc_neg(y), tc_abs(y)));
+    tc_tensor z = tc_input(g, "large", TC_F32, 2048, 1024);
+    tc_output(g, "alone", tc_add(z, tc_input(g, "other", TC_F32, 2048, 1024)));
+    z = tc_input(g, "larger", TC_F32, 4096, 1024);
+    tc_output(g, "always", tc_add(z, tc_input(g, "another", TC_F32, 4096, 1024)));
+    tc_output(g, "sometimes", tc_sub(z, tc_unsqueeze(tc_amax(z, 1), 1)));
+    tc_output(g, "place", tc_argmax(y, -1));
+}
+"""
+CHAINS = """#include <tensor_compile/model.h>
+TC_MODEL(chains)
+{
+    tc_weights(g, "chains.safetensors");
+    for (int i = 0; i < 2; ++i) {
+        tc_tensor x = tc_input(g, i ? "many" : "four", TC_F32, i ? 32 : 4, 24, 56, 56);
+        x = tc_clamp(tc_conv2d(x, tc_weight(g, "a")), 0, 6);
+        x = tc_clamp(tc_conv2d(x, tc_weight(g, "b"), .padding = {2, 2}, .groups = 144), 0, 6);
+        tc_output(g, i ? "y" : "z", tc_conv2d(x, tc_weight(g, "c")));
+    }
+}
+"""
+CHAIN_WEIGHTS = {"a": (144, 24, 1, 1), "b": (144, 1, 5, 5), "c": (24, 144, 1, 1)}
 ROW = re.compile(r" {4}(\d+)([| ])\s+(\S.*?)\s+(\d+)\s+(\d+)\s+(\d+)(?:/\d+)*(?:  .*:\d+)?$")
 CODES = {"f32": "f", "i32": "i", "i64": "q", "bool": "?"}
 
@@ -247,6 +275,24 @@ with tempfile.TemporaryDirectory() as place:
               "how nests run, for which instruction sets") or note(result.stdout + result.stderr)
         models.tool(folder, *nests, "--html", "nests.html")
         ok("<h3>Nests</h3>" in (folder / "nests.html").read_text(encoding="utf-8"), "so says the page")
+        (folder / "memory.c").write_text(MEMORY, encoding="utf-8")
+        result = models.tool(folder, "explain", "memory.c", "--isa", "avx512", "--target-file", "x86_64")
+        equal([line.strip().removeprefix("nest: ") for line in result.stdout.splitlines() if " nest: " in line],
+              ["0 mul: elements that lie in turn parted in registers",
+               "1 neg_abs: elements that lie in turn joined in registers",
+               "2 add: stores past the caches with one thread", "3 add: stores past the caches",
+               "4 reduce_max_sub: 4 rows side by side, stores past the caches where the second ones of all threads do "
+               "not hold its bytes"], "how nests move elements in turn, and where they store past the caches") \
+            or note(result.stdout + result.stderr)
+        ok(re.search(r"^ +5[ |] +argmax ", result.stdout, re.MULTILINE), "a kernel says what it looks for")
+        (folder / "chains.c").write_text(CHAINS, encoding="utf-8")
+        models.safetensors(folder / "chains.safetensors", models.seeded(CHAIN_WEIGHTS, 5))
+        chains = ("explain", "chains.c", "--isa", "avx512", "--target-file", "x86_64")
+        said = [models.tool(folder, *chains, *how).stdout for how in ((), ("--summary",))]
+        ok(re.search(r"not fused: conv2d\S* in stripes: that would save .*; one thread gains, so `tune` may choose "
+                     r"it\n", said[0]), "what only tune may run in stripes") or note(said[0])
+        ok("\n  in stripes: 1 chain of 3 kernels; 1 chain that only `tune` may choose\n" in said[1],
+           "and how much, in a summary") or note(said[1])
     models.decoder(folder)
     said = models.tool(folder, "explain", "decoder.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
     for entry, keys in (
@@ -268,7 +314,7 @@ with tempfile.TemporaryDirectory() as place:
     (folder / "alike.c").write_text(ALIKE, encoding="utf-8")
     said = models.tool(folder, "explain", "alike.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout
     equal(re.findall(r"^ +\d.* %  (.*)$", said, re.MULTILINE), ["add_exp  (alike.c:6), 3 kernels",
-                                                                "reduce  (alike.c:6), 3 kernels"],
+                                                                "reduce_sum  (alike.c:6), 3 kernels"],
           "kernels of one name and place are one line, with their share together") or note(said)
     result = models.tool(folder, "explain", "digits.c", "--at", "size=7")
     ok(result.returncode == 2 and "the model has no dim 'size'" in result.stderr, "a dim that is not there")

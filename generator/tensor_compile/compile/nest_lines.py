@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `explain` says of loop nests that are more than loops over one row after the other: what lanes are, how many
-positions or rows are computed side by side, copies in another order (emit/nests/forms.py)."""
+positions or rows are computed side by side, copies in another order (emit/nests/forms.py), elements that lie in turn
+(in_turn.py), stores past the caches (far.py)."""
 from __future__ import annotations
 
 from ..emit.integers.lane_nest import runs_by_lanes
 from ..emit.integers.windows import found_at, multiplies_four
-from ..emit.nests import ahead
+from ..emit.nests import ahead, far, in_turn
 from ..emit.nests.few_outputs import FewOutputs
 from ..emit.nests.forms import Columns, Form, form_of, Scatter, Turns
 from ..emit.nests.row_parts import RowParts
@@ -15,13 +16,15 @@ from ..emit.nests.turned_copies import Turn
 from ..emit.nests.turned_loads import TurnedLoads
 from ..instruction_sets import instruction_set, InstructionSet
 from ..loops.byte_products import ByteProductKernel
-from ..loops.loop_ir import LoopNestKernel
+from ..loops.loop_ir import ALONE, ALWAYS, LoopNestKernel
 from ..loops.program_ir import Program
-from ..target import Target
+from .assemble import Made
 
 
-def nests(program: Program, target: Target) -> list[str]:
-    """The kernel's number, how it runs, and for which instruction sets where not for all."""
+def nests(made: Made, program: Program) -> list[str]:
+    """The kernel's number, how it runs, and for which instruction sets where not for all. program: of a variant that is
+    not plain."""
+    target = made.target
     if target.apart:
         return []
     lines = []
@@ -31,10 +34,12 @@ def nests(program: Program, target: Target) -> list[str]:
             continue
         sets: dict[str, list[str]] = {}
         for isa in target.isas:
-            if how := _how(kernel, instruction_set(isa)):
+            text = made.sources.text(made.sources.symbol(kernel, isa))
+            told = _how(kernel, instruction_set(isa)), _in_turn(text), _far(kernel, text)
+            if how := ", ".join(filter(None, told)):
                 sets.setdefault(how, []).append(isa)
-        told = [how + (f" ({', '.join(isas)})" if len(isas) < len(target.isas) else "") for how, isas in sets.items()]
-        lines += [f"{number} {kernel.label}: {'; '.join(told)}"] if told else []
+        ways = [how + (f" ({', '.join(isas)})" if len(isas) < len(target.isas) else "") for how, isas in sets.items()]
+        lines += [f"{number} {kernel.label}: {'; '.join(ways)}"] if ways else []
     return lines
 
 
@@ -52,6 +57,21 @@ def _how(kernel: LoopNestKernel, isa: InstructionSet) -> str:
         return ""
     return f"{side} rows side by side" + (", maxima of the next ones found ahead" if ahead.finds(kernel, side, isa)
                                           else "")
+
+
+def _in_turn(text: str) -> str:
+    """What the kernel's text does with elements that lie in turn."""
+    parts, joins = in_turn.told(text)
+    did = " and ".join(what for what, does in (("parted", parts), ("joined", joins)) if does)
+    return f"elements that lie in turn {did} in registers" if did else ""
+
+
+def _far(kernel: LoopNestKernel, text: str) -> str:
+    """When it stores past the caches."""
+    if far.DECLARED not in text:
+        return ""
+    when = {ALWAYS: "", ALONE: " with one thread", "": " where the second ones of all threads do not hold its bytes"}
+    return "stores past the caches" + when[kernel.far]
 
 
 def _of_form(form: Form) -> str:

@@ -354,7 +354,7 @@ def _schedules(kernels: list[Kernel], rows: list[Cost]) -> str:
 
 
 def _nests(made: Made, function: FunctionPlan, variant: Variant) -> str:
-    found = [] if function.is_plain(variant) else nest_lines.nests(variant.program, made.target)
+    found = [] if function.is_plain(variant) else nest_lines.nests(made, variant.program)
     if not found:
         return ""
     return (

@@ -108,7 +108,7 @@ def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[s
             *(f"    not fused: {what}: {why}{fusion_lines.times(n)}"
               for (what, why), n in fusion_lines.apart(program).items()), *_orders(made, function, variant),
             *(f"    nest: {line}" for line in ([] if function.is_plain(variant) else
-                                               nest_lines.nests(program, made.target))),
+                                               nest_lines.nests(made, program))),
             *(f"    split: {line}" for line in split_lines.splits(program)),
             *_memory(made, program, sizes)]
 

@@ -12,7 +12,7 @@ from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import ExternKernel, Kernel
 from ..loops.program_ir import FunctionPlan, Variant
 from ..symbolic import Sym
-from . import budget, costs, fusion_lines, panel_lines, split_lines, winograd_lines
+from . import budget, costs, fusion_lines, panel_lines, split_lines, stripe_lines, winograd_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
 from .numbers import number_of
@@ -149,7 +149,8 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
     if splits := split_lines.splits(variant.program):
         lines.append(f"  shared by teams in bands of rows: {len(splits)} of "
                      f"{number_of(split_lines.count(variant.program), 'contraction')} (explain: split)")
-    return lines + [f"  {line}" for line in panel_lines.panels(variant.program, made.target, SHOWN)]
+    return lines + [f"  {line}" for line in (*stripe_lines.stripes(variant.program),
+                                             *panel_lines.panels(variant.program, made.target, SHOWN))]
 
 
 def _kernels(rows: list[Cost], of: list[float]) -> list[str]:

@@ -29,6 +29,8 @@ SMALLER = 1 / 25    # of the time of a chain, by which kernels of few rows take 
 NEARER = 50         # bytes of a value for which a core saves a cycle where they would come from the third cache,
 MUCH_NEARER = 10    # and where all that a chain hands on fills a third of it, which others use, too (Zen 4)
 STRIPES = " in stripes"    # behind the chain's label, where a refusal says why it does not run so
+TUNED = "; one thread gains, so `tune` may choose it"    # behind the reason, where that is so
+OF_ONE_THREAD = ([1], 1.0)    # teams and margin of what a tuning lock may choose
 SURE = 1.5          # times of what it loses that a chain saves, where nobody measures it
 
 Work = Callable[[Kernel], Expr]    # operations
@@ -40,6 +42,7 @@ def fastest(fused: Fused, target: Target, work: Work, teams: Sequence[int], marg
     if not target.l2:
         return fused
     gains = _Gains(fused, target, work, teams, margin)
+    tuned = _Gains(fused, target, work, *OF_ONE_THREAD)
     chosen: dict[str, tuple[Chain, int]] = {}
     refusals: list[tuple[str, str]] = []
 
@@ -48,7 +51,7 @@ def fastest(fused: Fused, target: Target, work: Work, teams: Sequence[int], marg
             parts = gains.parted(chain)
             chosen.update({part.key: (part, block) for part, block in parts})
             if not parts and (reason := gains.refusal(chain)):
-                refusals.append((chain.label + STRIPES, reason))
+                refusals.append((chain.label + STRIPES, reason + (TUNED if tuned.parted(chain) else "")))
         return items
     each_list(fused.kernels, collect)
     made = striped(fused, chosen) if chosen else fused

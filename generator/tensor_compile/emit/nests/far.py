@@ -13,6 +13,7 @@ from ..scalar import ScalarEmitter
 
 FAR = 1 << 21     # bytes of a tensor from which on the next rows are fetched, and results pass the caches by
 NEAR = 1 << 20    # bytes that the second cache of a thread holds
+DECLARED = "const int far ="
 END = ["if (far)", "    tcv_stream_end();"]    # behind the loops
 
 
@@ -27,4 +28,4 @@ def test(e: ScalarEmitter, kernel: LoopNestKernel, outputs: Sequence[str]) -> st
     each = sum(bytes_of(b).value for b in kernel.params if bytes_of(b).is_const)
     more = {ALWAYS: "", ALONE: "threads == 1 && "}.get(kernel.far, f"threads * {NEAR} < {each} && ")
     aligned = " && ".join(f"((uintptr_t){e.pointers[name]} & {CACHE_LINE - 1}) == 0" for name in outputs)
-    return f"const int far = {more}{aligned};"
+    return f"{DECLARED} {more}{aligned};"

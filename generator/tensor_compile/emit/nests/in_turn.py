@@ -20,7 +20,13 @@ from ..scalar import V_TYPE, CValue, ScalarEmitter, extent, splat
 
 MOST_CODE = 256         # cost of what the rows of a turn compute, above which each is walked alone
 HEADER = "tc_in_turn.h"
+TAKE, PUT = "tcv_take_", "tcv_put_"    # of it, ahead of a dtype
 T = TypeVar("T")
+
+
+def told(text: str) -> tuple[bool, bool]:
+    """Whether a kernel's text parts what lies in turn, and whether it joins such elements."""
+    return TAKE in text, PUT in text
 
 
 def rows_in_turn(kernel: LoopNestKernel) -> int:
@@ -92,7 +98,7 @@ def taken(e: ScalarEmitter, run: Sequence[tuple[int, Load]], turn: int, place: s
     """Loads a run in the innermost scope: some of the elements of each turn, by their numbers."""
     name, dtype = e.fresh("v"), run[0][1].dtype
     e.headers.add(HEADER)
-    e.lines += [f"{V_TYPE[dtype]} {name}[{turn}];", f"tcv_take_{dtype}({place}, {turn}, {elements}, {name});"]
+    e.lines += [f"{V_TYPE[dtype]} {name}[{turn}];", f"{TAKE}{dtype}({place}, {turn}, {elements}, {name});"]
     for i, x in run:
         e.know(x, f"{name}[{i}]")
 
@@ -116,7 +122,7 @@ def put(e: ScalarEmitter, results: Sequence[tuple[Store, CValue]], alone: Callab
         e.headers.add(HEADER)
         texts = ", ".join(r.text if r.vector else splat(dtype, r.text) for _, r in run)
         e.lines += [f"{V_TYPE[dtype]} {name}[{len(run)}] = {{{texts}}};",
-                    f"tcv_put_{dtype}({e.pointers[store.buffer]} + ({e.index(first)}), {len(run)}, {e.lanes or '16'}, "
+                    f"{PUT}{dtype}({e.pointers[store.buffer]} + ({e.index(first)}), {len(run)}, {e.lanes or '16'}, "
                     f"{name});"]
     for x, result in results:
         if id(x) not in stored:
