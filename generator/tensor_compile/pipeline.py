@@ -11,6 +11,7 @@ from .graph import passes as graph_passes
 from .graph.bake import bake, Baked, Evaluate
 from .graph.branches import shorter_first
 from .graph.concats import concats
+from .graph.constant_places import constant_places, offsets
 from .graph.dce import dce
 from .graph.divide import divide, NARROWEST, of_several_rows, PANEL
 from .graph.dtypes import DTYPES
@@ -18,7 +19,7 @@ from .graph.errors import IrError
 from .graph.facts import Facts
 from .graph.fold import CONSTANTS
 from .graph.halves import halves
-from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node, TensorType
+from .graph.ir import DimDecl, Function, Guard, Loc, Module, Node
 from .graph.passes import each, Graph, GraphPass, on_module
 from .graph.simplify import simplify
 from .graph.tap import tap
@@ -56,8 +57,7 @@ from .records import dataclass
 from .symbolic import Expr
 from .target import Target
 
-ALIGNMENT = 64  # of every tensor of the weights and of the state
-HEADERS = 128    # bytes at most before either of them
+HEADERS = 128    # bytes at most before the weights and before the state
 
 Dump = Callable[[str, str], None]
 ChooseForm = Callable[[str, str, Function], VariantForm]   # of an entry, a variant's name and its graph
@@ -299,13 +299,16 @@ def _constants(state: State, asked: Asked) -> State:
         target = target.for_integers()
     if target.apart:
         _refuse_calls(state.graph.reference, asked.name)
-    offset, size = offsets((n, v.type) for n, v, _ in constants.results)
+    alone = leaves("packed", padded_weights(state.graph.module.functions.values()))    # asked whether they are finite
+    places = constant_places(constants, alone)
     state_offset, state_size = offsets((s.name, s.type) for s in state.captured.states.values())
-    for what, needed in (("state", state_size), ("packed weights", size)):
+    for what, needed in (("state", state_size), ("packed weights", places.bytes)):
         if needed + HEADERS >= 1 << target.index_bits - 1:
             raise UserError(f"{needed} bytes of {what}: more than {target.index_bits} bits address", asked.name)
     facts = constant_facts(constants) if target.multiplies_bytes else ConstantFacts()
-    return replace(state, target=target, packed=Packed(offset, size, state_offset, state_size, facts))
+    module = replace(state.graph.constants, functions={CONSTANTS: places.computed})
+    return replace(state, target=target, graph=replace(state.graph, constants=module),
+                   packed=Packed(places.offset, places.bytes, state_offset, state_size, facts))
 
 
 def _refuse_calls(module: Module, name: str) -> None:
@@ -369,7 +372,7 @@ def _stripes_in_time(form: Fused, unit: Unit, target: Target) -> Fused:
     if unit.chosen.chains == "kernels":
         return form
     if unit.chosen.chains == "stripes":
-        return stripe_gains.fastest(form, target, kernel_work, [1], 1.0)
+        return stripe_gains.fastest(form, target, kernel_work, *stripe_gains.OF_ONE_THREAD)
     return stripe_gains.fastest(form, target, kernel_work, range(1, target.threads + 1), stripe_gains.SURE)
 
 
@@ -581,13 +584,3 @@ def _facts(function: Function) -> tuple[Expr, ...]:
 
 def _variant_name(when: Mapping[str, int]) -> str:
     return "_".join(f"{dim}{size}" for dim, size in when.items()) or "generic"
-
-
-def offsets(tensors: Iterable[tuple[str, TensorType]]) -> tuple[dict[str, int], int]:
-    """Each tensor at the next multiple of ALIGNMENT, in order; the whole size."""
-    out: dict[str, int] = {}
-    at = 0
-    for name, kind in tensors:
-        out[name] = at
-        at += -(-kind.elements.value * DTYPES[kind.dtype].bytes // ALIGNMENT) * ALIGNMENT
-    return out, at

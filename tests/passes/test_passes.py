@@ -11,6 +11,7 @@ from tensor_compile.graph import passes
 from tensor_compile.graph.absorb import absorb
 from tensor_compile.graph.cse import cse
 from tensor_compile.graph.dce import dce
+from tensor_compile.graph.constant_places import constant_places
 from tensor_compile.graph.divide import divide, of_several_rows
 from tensor_compile.graph.errors import IrError
 from tensor_compile.graph.fold import MOST_STEPS, fold
@@ -115,7 +116,7 @@ ROW = """
 return "a" %3
 return "b" %4"""
 of_a_row = partial(divide, of_a_row=64)
-case(of_a_row, "divide: of one row narrower parts, too", '%0 "x" : f32[1,4]', ROW, """
+DIVIDED = """
 %1 = weight() {name="w3"} : f32[4,576]
 %2 = slice(%1) {start=[0, 0], size=[4, 64], stride=[1, 1]} : f32[4,64]
 %3 = dot(%0, %2) {lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq} : f32[1,64]
@@ -124,11 +125,18 @@ case(of_a_row, "divide: of one row narrower parts, too", '%0 "x" : f32[1,4]', RO
 %6 = slice(%3) {start=[0, 0], size=[1, 64], stride=[1, 1]} : f32[1,64]
 %7 = slice(%5) {start=[0, 0], size=[1, 512], stride=[1, 1]} : f32[1,512]
 return "a" %6
-return "b" %7""")
+return "b" %7"""
+case(of_a_row, "divide: of one row narrower parts, too", '%0 "x" : f32[1,4]', ROW, DIVIDED)
 stays(of_a_row, "divide: not of more rows", '%0 "x" : f32[2,4]',
       ROW.replace("f32[1,", "f32[2,").replace("size=[1,", "size=[2,"))
-stays(partial(of_a_row, shared=frozenset(("w3",))), "divide: not of weights that others multiply more rows by",
-      '%0 "x" : f32[1,4]', ROW)
+shared = partial(of_a_row, shared=frozenset(("w3",)))
+case(shared, "divide: so of weights that others multiply more rows by, where parts are whole panels",
+     '%0 "x" : f32[1,4]', ROW, DIVIDED)
+SOME = ROW.replace("64], size=[1, 512]", "80], size=[1, 80]").replace("size=[1, 64]", "size=[1, 72]") \
+    .replace("f32[1,64]", "f32[1,72]").replace("f32[1,512]", "f32[1,80]")
+stays(shared, "divide: else not", '%0 "x" : f32[1,4]', SOME)
+equal(sum(node.op == "dot" for node in of_a_row(module(function('%0 "x" : f32[1,4]', SOME)).functions["f"]).nodes), 2,
+      "divide: but of weights that nobody else multiplies")
 for rows, names in ((1, ()), ("n", ("w3",))):
     text = ROW.replace("f32[1,", f"f32[{rows},").replace("size=[1,", f"size=[{rows},")
     made = module(function(f'%0 "x" : f32[{rows},4]', text))
@@ -137,6 +145,32 @@ stays(divide, "divide: not without constants", '%0 "x" : f32[n,4], %1 "y" : f32[
       STAYS.split("\n", 2)[2] + PARTS + 'return "a" %3\nreturn "b" %4')
 stays(divide, "divide: not in the order lanes", '%0 "x" : f32[n,4]',
       (STAYS + PARTS + 'return "a" %3\nreturn "b" %4').replace("order=seq", "order=lanes"))
+
+# -- where constants lie
+CONSTANTS = """
+function constants() entry {
+  %0 = weight() {name="w3"} : f32[4,576]
+  %1 = transpose(%0) {perm=[1, 0]} : f32[576,4]
+  %2 = slice(%1) {start=[64, 0], size=[512, 4], stride=[1, 1]} : f32[512,4]
+  %3 = slice(%1) {start=[0, 1], size=[576, 2], stride=[1, 1]} : f32[576,2]
+  %4 = slice(%1) {start=[2, 0], size=[32, 4], stride=[1, 1]} : f32[32,4]
+  %5 = slice(%2) {start=[16, 0], size=[16, 4], stride=[1, 1]} : f32[16,4]
+  return "part" %2
+  return "whole" %1
+  return "columns" %3
+  return "between lines" %4
+  return "part of a part" %5
+}
+"""
+places = constant_places(module(CONSTANTS).functions["constants"], ())
+size, columns = 576 * 4 * 4, 576 * 2 * 4
+equal((places.offset, places.bytes),
+      ({"whole": 0, "columns": size, "between lines": size + columns, "part": 64 * 16, "part of a part": 80 * 16},
+       size + columns + 512), "constants: pieces of one that is stored lie in it, from multiples of 64 bytes on")
+equal([name for name, _, _ in places.computed.results], ["whole", "columns", "between lines"],
+      "constants: and are not computed")
+equal(constant_places(module(CONSTANTS).functions["constants"], ("part",)).offset["part"], 0,
+      "constants: but for those that are asked for by themselves")
 
 # -- inline
 CALLS = """

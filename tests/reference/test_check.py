@@ -70,6 +70,17 @@ TC_MODEL(cancels)
 }
 """
 
+STEPS = """#include <tensor_compile/model.h>
+TC_MODEL(steps)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 8);
+    tc_weights(g, "steps.safetensors");
+    tc_output(g, "y", tc_gru(tc_input(g, "x", TC_F32, 3, batch, 8), "steps"));
+}
+"""
+STEP_WEIGHTS = {"steps.weight_ih_l0": (192, 8), "steps.weight_hh_l0": (192, 64), "steps.bias_ih_l0": (192,),
+                "steps.bias_hh_l0": (192,)}
+
 
 def absolute_for_relu(function: Function) -> Function:
     """A wrong simplification: maximum(x, 0) becomes abs(x)."""
@@ -322,6 +333,17 @@ with tempfile.TemporaryDirectory() as place:
     equal([line for line in lines if line.startswith("function ")],
           [f"function {name}" for name in names.partition(": ")[2].split(", ")],
           "explain: functions by their C names")
+    (folder / "steps.c").write_text(STEPS, encoding="utf-8")
+    models.safetensors(folder / "steps.safetensors", models.seeded(STEP_WEIGHTS, 6))
+    result = models.tool(folder, "check", "steps.c", *isa, "--specialize", "batch=1")
+    ok(result.returncode == 0 and result.stdout.endswith("steps.c: right: 4 comparisons in 2 runs\n"),
+       "a recurrent step of one row, by parts of weights that more rows are multiplied by") \
+        or note(result.stdout + result.stderr)
+    said = models.tool(folder, "explain", "steps.c", *(("--isa", "avx2") if models.X86 else ()), "--specialize",
+                       "batch=1").stdout
+    equal(re.findall(r"weights steps.weight_hh_l0: (\d+) bytes", said), [str(192 * 64 * 4)], "which are stored once") \
+        or note(said)
+    ok("are sums of one kernel" in said, "one kernel a step") or note(said)
     for words, text in (("batch=65", "batch = 65 is not in 1..64"),
                         ("length=1", "--dims: the model has no dim 'length'")):
         result = models.tool(folder, "check", "mlp.c", *isa, "--dims", words)

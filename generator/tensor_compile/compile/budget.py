@@ -9,6 +9,7 @@ from typing import Sequence, TYPE_CHECKING
 from ..emit.memory import memory
 from ..emit.contraction.micro import LIBRARY
 from ..errors import UserError
+from ..graph.fold import CONSTANTS
 from ..records import dataclass
 from . import by_layer
 from .by_layer import Layer
@@ -48,9 +49,11 @@ def memory_bill(made: Made | Planned) -> Bill:
     target = made.target
     arena = [Line(f"{f.name} {v.name}", memory(v.program, target.apart).bound(target.threads, f"the arena of {f.name}"))
              for f in plan.functions for v in f.variants]
-    ends = [*plan.packed.values(), plan.packed_bytes][1:]
-    weights = [Line(" ".join(sources_of(made.compiled.constants, name)) or name, end - start)
-               for (name, start), end in zip(plan.packed.items(), ends, strict=True)]
+    constants = made.compiled.constants
+    stored = [name for name, _, _ in constants.functions[CONSTANTS].results]    # others are parts of these
+    ends = [*(plan.packed[name] for name in stored), plan.packed_bytes][1:]
+    weights = [Line(" ".join(sources_of(constants, name)) or name, end - plan.packed[name])
+               for name, end in zip(stored, ends, strict=True)]
     return Bill(max((line.bytes for line in arena), default=0), plan.packed_bytes, 0, None, tuple(arena),
                 tuple(weights),
                 (), ())

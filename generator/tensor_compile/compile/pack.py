@@ -11,10 +11,11 @@ from typing import Mapping, Sequence
 from ..errors import Reported, UserError
 from ..graph.bake import Evaluate
 from ..graph.dtypes import DTYPES
+from ..graph.constant_places import offsets
 from ..graph.fold import CONSTANTS
 from ..graph.ir import Module
 from ..graph.text import print_module
-from ..pipeline import Compiled, leaves, offsets, padded_weights
+from ..pipeline import Compiled, leaves, padded_weights
 from . import files, host_programs
 from .cache import Cache
 from .capture_run import Captured

@@ -10,9 +10,10 @@ A result is followed through elementwise nodes, transposes and reshapes to slice
 anything else reads it, where two slices overlap and where parts are narrow or take more panels of columns.
 
 Of one row the gates of a recurrent cell are sums of one kernel, which has the cell's functions in its epilogue: a step
-has one barrier less, and these functions run while the next columns of the weights come. So there parts of any whole
-panels are divided, but of weights that no function of the module multiplies more rows by: both forms would be packed.
-Of more rows a tile takes its sums one after the other, for which narrow ones are too short.
+has one barrier less, and these functions run while the next columns of the weights come. So there narrow parts are
+divided, too. Of weights that some function of the module multiplies more rows by they have to be whole panels, which
+are stored once for both (constant_places.py): else both forms would be packed. Of more rows a tile takes its sums one
+after the other, for which narrow ones are too short.
 """
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ Part = tuple[int, int]   # first column, columns
 
 def divide(function: Function, of_a_row: int = NARROWEST, shared: frozenset[str] = frozenset()) -> Function:
     """The function with such products divided. of_a_row: columns that a part has at least where there is one row, and
-    none of the weights is `shared`."""
+    none of the weights is `shared` or all parts are whole panels."""
     plan = _Plan(function, of_a_row, shared)
     for node in function.nodes:
         plan.consider(node)
@@ -99,13 +100,14 @@ class _Plan:
             return
         found = _Found()
         if self.follow(Value(node), len(node.types[0].shape) - 1, 1, found) \
-                and _worth(found.parts, columns.value, self.narrowest(node)):
+                and _worth(found.parts, columns.value, self.narrowest(node, found.parts)):
             self.parts[node] = sorted(found.parts)
             self.axes |= found.axes
 
-    def narrowest(self, node: Node) -> int:
-        alone = _one_row(node) and self.shared.isdisjoint(self.weights[node.operands[1].node])
-        return self.of_a_row if alone else NARROWEST
+    def narrowest(self, node: Node, parts: set[Part]) -> int:
+        whole = all(start % PANEL == 0 and size % PANEL == 0 for start, size in parts)
+        once = whole or self.shared.isdisjoint(self.weights[node.operands[1].node])
+        return self.of_a_row if _one_row(node) and once else NARROWEST
 
     def follow(self, value: Value, axis: int, unit: int, found: _Found) -> bool:
         """Whether all that reads the value reads parts of it. unit: columns of one step along the axis."""

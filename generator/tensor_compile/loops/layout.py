@@ -259,6 +259,16 @@ class _Rewriter:
         packed = self.packs.get(key)
         if packed is not None:
             return packed
+        part = self.part(like, b, free[0]) if not batch and len(free) == 1 and kind.group == 1 else None
+        if part is not None:
+            whole, first = part
+            packed = self.panels(like, whole, batch, free, contract, kind)
+            start = (wrap(first), *(wrap(0) for _ in packed.shape[1:]))
+            shape = (floordiv(b.shape[free[0]] + (self.panel - 1), wrap(self.panel)), *packed.shape[1:])
+            packed = self.make(like, "slice", (packed,), {"start": start, "size": shape, "stride": (1,) * len(shape)},
+                               packed.dtype, shape)
+            self.packs[key] = packed
+            return packed
         heads = [b.shape[d] for d in batch]
         n, k = (product_of(b.shape[d] for d in dims) for dims in (free, contract))
         count = floordiv(n + (self.panel - 1), wrap(self.panel))
@@ -285,6 +295,26 @@ class _Rewriter:
             x = self.transpose(like, x, [*range(r), r, r + 2, r + 1])
         self.packs[key] = x
         return x
+
+    def part(self, like: Node, b: Value, axis: int) -> tuple[Value, int] | None:
+        """Where b is some of the columns of a constant, which lie along the axis, and they are whole panels of it: that
+        one, and the first panel. They lie within the panels of it where another product reads all of them
+        (graph/constant_places.py)."""
+        turns: list[list[int]] = []
+        while b.node.op == "transpose":
+            turns.append(list(b.node.attrs["perm"]))
+            axis, b = turns[-1][axis], b.node.operands[0]
+        if self.narrow or b.node.op != "slice" or b.node not in self.constant:
+            return None
+        (source,), start, size = b.node.operands, b.node.attrs["start"], b.node.attrs["size"]
+        first, behind = start[axis].value, start[axis].value + size[axis].value
+        if set(b.node.attrs["stride"]) != {1} or first % self.panel \
+                or behind % self.panel and behind != source.shape[axis].value \
+                or any(size[d] != n for d, n in enumerate(source.shape) if d != axis):
+            return None
+        for perm in reversed(turns):
+            source = self.transpose(like, source, perm)
+        return source, first // self.panel
 
     def turned(self, like: Node, x: Value, dtype: str) -> Value:
         """x of i8 or u8 in the other one of them, with its highest bit turned: every element 128 more, or less."""
