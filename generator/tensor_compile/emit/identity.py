@@ -35,8 +35,9 @@ def fields_of(x: Any) -> list[str]:
     return [name for name in names if name != "loc"]
 
 
-def storage(b: Buffer) -> str:
-    """What emitters know of where a buffer lives."""
+def held(b: Buffer) -> str:
+    """Whether a buffer is a constant or scratch, which texts of kernels and keys of locks say. Of the others emitters
+    ask which of them leave the model or a tile, for speed alone."""
     return b.kind if b.kind in ("packed", "scratch") else ""
 
 
@@ -63,6 +64,9 @@ class Walk:
                 self.atoms[x] = number
         return ("#", number)
 
+    def lives(self, b: Buffer) -> str:
+        return b.kind
+
     def parts(self, x: Any) -> list[Hashable]:
         if isinstance(x, Expr):
             return [(tuple([self.value(atom) for atom in monomial]), c) for monomial, c in x.terms]
@@ -73,7 +77,7 @@ class Walk:
         if isinstance(x, Extremum):
             return [x.largest, *(self.value(part) for part in x.parts)]
         if isinstance(x, Buffer):
-            return [self.position[x.name], x.dtype, self.value(x.shape), x.order, storage(x)]
+            return [self.position[x.name], x.dtype, self.value(x.shape), x.order, self.lives(x)]
         found: list[Hashable] = [x.dtype] if isinstance(x, Scalar) else []
         for name in fields_of(x):
             of_buffer = name == "buffer" and isinstance(x, (Load, RowSort, Store))
@@ -101,5 +105,5 @@ class _Items(Walk):
         if buffer not in self.position:
             self.position[buffer] = len(self.position)
             b = self.buffers[buffer]
-            self.entries.append((b.dtype, self.value(b.shape), b.order, storage(b)))
+            self.entries.append((b.dtype, self.value(b.shape), b.order, held(b)))
         return self.position[buffer]

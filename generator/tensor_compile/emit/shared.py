@@ -20,7 +20,7 @@ from ..loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel
 from ..loops.scalar_ir import Buffer, InBounds, Reduction, Scalar
 from ..records import dataclass
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym, ZERO, floordiv, product, sym, wrap
-from .identity import Walk, fields_of, storage
+from .identity import Walk, fields_of, held
 
 MOST_ARGUMENTS = 8      # of one function: beyond, its callers are larger than what is saved
 
@@ -60,7 +60,7 @@ def shared(kernels: Sequence[Kernel], fast: bool) -> list[Shared]:
     forms: dict[Hashable, list[tuple[int, _Form]]] = {}
     for i, kernel in enumerate(kernels):
         if type(kernel) is ContractionKernel or type(kernel) is LoopNestKernel and not fast:
-            form = _Form(kernel)
+            form = _Form(kernel, fast)
             forms.setdefault(form.key, []).append((i, form))
     found = [Shared(kernel, ()) for kernel in kernels]
     for members in forms.values():
@@ -95,8 +95,8 @@ def _one(forms: list[_Form]) -> list[Shared]:
 
 def _is(kernel: Kernel, given: Mapping[Sym, int], form: _Form) -> bool:
     """With its arguments the kernel is that of the form."""
-    own = _Form(kernel)
-    made = _Form(_Rebuild(own, [wrap(c.value) for c in own.constants], given).value(kernel))
+    own = _Form(kernel, form.fast)
+    made = _Form(_Rebuild(own, [wrap(c.value) for c in own.constants], given).value(kernel), form.fast)
     return made.key == form.key and [c.value for c in made.constants] == [c.value for c in form.constants]
 
 
@@ -138,16 +138,21 @@ def _times(column: tuple[int, ...], values: tuple[int, ...]) -> int | None:
 
 
 class _Form(Walk):
-    """key: equal for kernels that differ in constants alone. constants: those, in the order of reaching."""
+    """key: equal for kernels that differ in constants alone. constants: those, in the order of reaching. fast: as of
+    `shared`."""
 
-    def __init__(self, kernel: Kernel):
+    def __init__(self, kernel: Kernel, fast: bool):
         super().__init__(kernel)
-        self.kernel = kernel
+        self.kernel, self.fast = kernel, fast
         self.constants: list[_Constant] = []
         self.place, self.kind = "", "offset"
         self.summed: set[Atom] = set(kernel.k) if isinstance(kernel, ContractionKernel) else set()
         self.value(kernel)
         self.key: Hashable = tuple(self.entries), tuple(c.value for c in self.constants if c.kind == "fixed")
+
+    def lives(self, b: Buffer) -> str:
+        """Where size counts, a result that leaves the model is stored as others are."""
+        return super().lives(b) if self.fast else held(b)
 
     def constant(self, value: int, kind: str, summed: bool = False) -> Hashable:
         self.constants.append(_Constant(value, "fixed" if self.kind == "fixed" else kind, self.place, summed))
@@ -181,7 +186,7 @@ class _Form(Walk):
             return [x.name, x.lo, end, x.divisor, x.is_dim]
         if isinstance(x, Buffer):
             kind = "fixed" if x.kind == "scratch" else "size"
-            return [self.position[x.name], x.dtype, x.order, self.within(kind, x.shape), storage(x)]
+            return [self.position[x.name], x.dtype, x.order, self.within(kind, x.shape), self.lives(x)]
         if x is not self.kernel:
             return super().parts(x)
         found = []

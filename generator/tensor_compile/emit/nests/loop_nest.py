@@ -15,7 +15,7 @@ from ..frame import Frame, PROCESSOR
 from .few_outputs import FewOutputs
 from .forms import Columns, Form, form_of, Scatter, Turns
 from .general_nest import GeneralNest
-from ..identity import storage
+from ..identity import held
 from .row_parts import RowParts
 from .transpose import Transposition
 from .turned_copies import Turn
@@ -32,7 +32,7 @@ def parameters(kernel: Kernel) -> list[str]:
     lines = []
     for i, b in enumerate(kernel.params):
         order = "" if b.order == tuple(range(len(b.shape))) else f", order {', '.join(map(str, b.order))}"
-        kind = f"{storage(b)} {b.dtype}".lstrip()
+        kind = f"{held(b)} {b.dtype}".lstrip()
         lines.append(f" *   p[{i}]  {kind}[{', '.join(str(d) for d in b.shape)}]{order}")
     return lines + [f" *   d[{i}]  {s.name}" for i, s in enumerate(kernel.dims)]
 
