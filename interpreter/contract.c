@@ -24,6 +24,14 @@ enum { COLUMNS = 64 };
         }                                                                                                              \
     }
 
+/* seq, one term of each column: acc[j] = fma(a[j], b[j], acc[j]); n <= COLUMNS. */
+#define EACH(name, C, fma)                                                                                             \
+    static void each_##name(C *restrict acc, int64_t n, const C *a, const C *b)                                        \
+    {                                                                                                                  \
+        for (int64_t j = 0; j < n; j++)                                                                                \
+            acc[j] = fma(a[j], b[j], acc[j]);                                                                          \
+    }
+
 /* lanes: the sum of a[i]*b[i]. */
 #define LANES(name, attribute, C, fma, add)                                                                            \
     attribute static C lanes_##name(const C *a, const C *b, int64_t n)                                                 \
@@ -40,6 +48,10 @@ ACCUMULATE(f32, float, tc_fma_f32)
 ACCUMULATE(f64, double, tc_fma_f64)
 ACCUMULATE(wide, double, tc_fma_wide)
 ACCUMULATE(noisy, double, fma_noisy)
+EACH(f32, float, tc_fma_f32)
+EACH(f64, double, tc_fma_f64)
+EACH(wide, double, tc_fma_wide)
+EACH(noisy, double, fma_noisy)
 LANES(f32, , float, tc_fma_f32, tc_add_f32)
 LANES(f64, , double, tc_fma_f64, tc_add_f64)
 LANES(wide, , double, tc_fma_wide, tc_add_wide)
@@ -77,6 +89,11 @@ LANES(f32_fma, __attribute__((target("avx2,fma"))), float, __builtin_fmaf, tc_ad
         for (int64_t i = 0; i < k; i++)                                                                                \
             for (int64_t j = 0; j < n; j++)                                                                            \
                 acc[j] = tc_add_##T(acc[j], tc_mul_##T(a[i], b[i * stride + j]));                                      \
+    }                                                                                                                  \
+    static void each_##T(C *acc, int64_t n, const C *a, const C *b)                                                    \
+    {                                                                                                                  \
+        for (int64_t j = 0; j < n; j++)                                                                                \
+            acc[j] = tc_add_##T(acc[j], tc_mul_##T(a[j], b[j]));                                                       \
     }
 /* X(T, C) for the dtypes that accumulate as they are. */
 #define INTEGERS(X)                                                                                                    \
@@ -102,17 +119,22 @@ typedef struct loops {
     void (*wide)(double *acc, int64_t n, const double *a, int64_t k, const double *b, int64_t stride);
     void (*noisy)(double *acc, int64_t n, const double *a, int64_t k, const double *b,
                   int64_t stride); /* sums of f32 */
+    void (*each_f32)(float *acc, int64_t n, const float *a, const float *b);
+    void (*each_wide)(double *acc, int64_t n, const double *a, const double *b);
+    void (*each_noisy)(double *acc, int64_t n, const double *a, const double *b); /* of f32, too */
 } loops;
 
 static loops best_loops(void)
 {
 #if defined(__x86_64__)
     if (has_avx512())
-        return (loops){accumulate_f32_avx512, accumulate_wide_avx512, accumulate_noisy_avx512};
+        return (loops){accumulate_f32_avx512, accumulate_wide_avx512, accumulate_noisy_avx512,
+                       each_f32_avx512,       each_wide_avx512,       each_noisy_avx512};
     if (has_fma())
-        return (loops){accumulate_f32_avx2, accumulate_wide_avx2, accumulate_noisy_avx2};
+        return (loops){accumulate_f32_avx2, accumulate_wide_avx2, accumulate_noisy_avx2,
+                       each_f32_avx2,       each_wide_avx2,       each_noisy_avx2};
 #endif
-    return (loops){accumulate_f32, accumulate_wide, accumulate_noisy};
+    return (loops){accumulate_f32, accumulate_wide, accumulate_noisy, each_f32, each_wide, each_noisy};
 }
 
 /* acc: COLUMNS elements of dtype; offsets into a and b in elements. */
@@ -133,6 +155,27 @@ static void accumulate(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *
          : tci_noise.sums == TCI_SUMS_F32
              ? best.noisy
              : accumulate_noisy)(acc, n, (const double *)x + a_at, k, (const double *)y + b_at, stride);
+        break;
+    }
+}
+
+/* As accumulate, of one term, whose factors are those of the columns. */
+static void accumulate_each(tci_dtype dtype, void *acc, int64_t n, const tci_tensor *a, int64_t a_at,
+                            const tci_tensor *b, int64_t b_at)
+{
+    const void *x = a->data, *y = b->data;
+    const loops best = best_loops();
+    switch ((int)dtype) {
+    case DT_f32: best.each_f32(acc, n, (const float *)x + a_at, (const float *)y + b_at); break;
+#define CASE(T, C)                                                                                                     \
+    case DT_##T: each_##T(acc, n, (const C *)x + a_at, (const C *)y + b_at); break;
+        CASE(f64, double)
+        INTEGERS(CASE)
+#undef CASE
+    case DT_wide:
+        (!tci_noise.on                    ? best.each_wide
+         : tci_noise.sums == TCI_SUMS_F32 ? best.each_noisy
+                                          : each_noisy)(acc, n, (const double *)x + a_at, (const double *)y + b_at);
         break;
     }
 }
@@ -326,7 +369,8 @@ bool tci_window_size(int64_t n, int64_t size, int64_t stride, int64_t low, int64
     return true;
 }
 
-/* A convolution over operands already arranged: x [n, spatial..., c], w [g, spatial..., c/g, o/g]. */
+/* A convolution over operands already arranged: x [n, spatial..., c], w [g, spatial..., c/g, o/g]; where a group has one
+ * channel and one output, w [spatial..., g]. */
 typedef struct convolution {
     int spatial;
     int64_t images, channels, groups, outputs; /* channels and outputs of all groups */
@@ -335,7 +379,12 @@ typedef struct convolution {
     const int64_t *stride, *low, *dilation;
 } convolution;
 
-/* One output position of one image and group, `width` outputs from `first` on. */
+static bool is_depthwise(const convolution *c)
+{
+    return c->groups == c->channels && c->groups == c->outputs;
+}
+
+/* One output position of one image and group, `width` outputs from `first` on; of a depthwise one of all groups. */
 static void convolve_point(const convolution *c, const tci_tensor *x, const tci_tensor *w, tci_dtype dtype, void *acc,
                            int64_t image, int64_t group, const int64_t *at, int64_t first, int64_t width)
 {
@@ -351,7 +400,9 @@ static void convolve_point(const convolution *c, const tci_tensor *x, const tci_
             inside &= p >= 0 && p < c->in[d];
             position = position * c->in[d] + p;
         }
-        if (inside)
+        if (inside && is_depthwise(c))
+            accumulate_each(dtype, acc, width, x, position * c->channels + first, w, t * c->outputs + first);
+        else if (inside)
             accumulate(dtype, acc, width, x, position * c->channels + group * depth, depth, w,
                        (group * taps + t) * depth * columns + first, columns);
         for (int d = c->spatial - 1; d >= 0 && ++tap[d] == c->window[d]; d--)
@@ -362,17 +413,17 @@ static void convolve_point(const convolution *c, const tci_tensor *x, const tci_
 static void convolve(const convolution *c, const tci_tensor *x, const tci_tensor *w, tci_tensor *out)
 {
     _Alignas(64) unsigned char acc[COLUMNS * 8];
-    const int64_t columns = c->outputs / c->groups;
+    const int64_t groups = is_depthwise(c) ? 1 : c->groups, columns = c->outputs / groups;
     int64_t points = 1;
     for (int d = 0; d < c->spatial; d++)
         points *= c->out[d];
     for (int64_t image = 0; image < c->images; image++) {
-        for (int64_t group = 0; group < c->groups; group++) {
+        for (int64_t group = 0; group < groups; group++) {
             int64_t at[TCI_MAX_RANK] = {0};
             for (int64_t point = 0; point < points; point++) {
                 for (int64_t first = 0; first < columns; first += COLUMNS) {
                     const int64_t width = columns - first < COLUMNS ? columns - first : COLUMNS;
-                    memset(acc, 0, sizeof acc);
+                    memset(acc, 0, (size_t)width * 8);
                     convolve_point(c, x, w, out->dtype, acc, image, group, at, first, width);
                     finish(out->dtype, acc, width, out->data,
                            (image * c->outputs + group * columns + first) * points + point, points);
@@ -426,6 +477,9 @@ bool tci_op_convolution(const tci_scope *scope, const tci_node *node, const tci_
     x_dims[1 + spatial] = 1;
     w_dims[1 + spatial] = 2;
     w_dims[2 + spatial] = 1;
+    for (int d = 0; d < 2 + spatial && is_depthwise(&c); d++)
+        w_dims[d] = w_dims[d + 1];
+    w_dims[2 + spatial] = is_depthwise(&c) ? 0 : 1;
     tci_tensor grouped = {.dtype = w->dtype, .rank = w->rank + 1, .data = w->data, .owner = w->owner};
     grouped.shape[0] = groups;
     grouped.shape[1] = w->shape[0] / groups;

@@ -10,8 +10,8 @@
 enum { MOST_TERMS = 40, MORE = 3 };
 
 typedef enum kind { ANY, ROUNDED, INTEGERS_ONLY, SOME_COLUMNS, LARGE, TINY, NO_NUMBERS, KIND_COUNT } kind;
-static const char *const kinds[] = {"any numbers", "floats", "integers", "columns of zeros", "beyond f32", "tiny",
-                                    "NaN and infinities"};
+static const char *const kinds[] = {"any numbers", "floats", "integers",          "columns of zeros",
+                                    "beyond f32",  "tiny",   "NaN and infinities"};
 
 typedef struct operands {
     double a[MOST_TERMS], b[MOST_TERMS * (COLUMNS + MORE)], acc[COLUMNS];
@@ -90,6 +90,35 @@ static bool same(const loops *with, const operands *o, int64_t n, int64_t k, int
     return ok && equal(got, want, sizeof(double), n) && drawn == tci_noise.draws;
 }
 
+/* One term of each column, whose factors are two rows of b. */
+static bool same_each(const loops *with, const operands *o, int64_t n)
+{
+    _Alignas(64) double got[COLUMNS], want[COLUMNS];
+    _Alignas(64) float got_f32[COLUMNS], want_f32[COLUMNS];
+    memcpy(got_f32, o->acc_f32, sizeof got_f32);
+    memcpy(want_f32, o->acc_f32, sizeof want_f32);
+    with->each_f32(got_f32, n, o->b_f32, o->b_f32 + n);
+    each_f32(want_f32, n, o->b_f32, o->b_f32 + n);
+    bool ok = equal(got_f32, want_f32, sizeof(float), n);
+    memcpy(got, o->acc, sizeof got);
+    memcpy(want, o->acc, sizeof want);
+    tci_noise.on = false;
+    tci_noise.sums = TCI_SUMS_WIDE;
+    with->each_wide(got, n, o->b, o->b + n);
+    each_wide(want, n, o->b, o->b + n);
+    ok &= equal(got, want, sizeof(double), n);
+    memcpy(got, o->acc, sizeof got);
+    memcpy(want, o->acc, sizeof want);
+    tci_noise_start(state);
+    tci_noise.sums = TCI_SUMS_F32;
+    with->each_noisy(got, n, o->b, o->b + n);
+    const uint64_t drawn = tci_noise.draws;
+    tci_noise_start(state);
+    tci_noise.sums = TCI_SUMS_F32;
+    each_noisy(want, n, o->b, o->b + n);
+    return ok && equal(got, want, sizeof(double), n) && drawn == tci_noise.draws;
+}
+
 static void compare(const char *set, const loops *with)
 {
     static const int64_t terms[] = {0, 1, 2, 7, MOST_TERMS};
@@ -102,6 +131,8 @@ static void compare(const char *set, const loops *with)
                 make(&o, (kind)which, n, terms[t], stride);
                 if (!same(with, &o, n, terms[t], stride) && wrong++ == 0)
                     tc_note("%lld columns of %lld terms", (long long)n, (long long)terms[t]);
+                if (terms[t] > 1 && !same_each(with, &o, n) && wrong++ == 0)
+                    tc_note("%lld columns, a term of each", (long long)n);
             }
         }
         tc_ok(wrong == 0, "%s: %s", set, kinds[which]);
@@ -112,11 +143,13 @@ int main(void)
 {
 #if defined(__x86_64__)
     if (has_fma())
-        compare("AVX2", &(loops){accumulate_f32_avx2, accumulate_wide_avx2, accumulate_noisy_avx2});
+        compare("AVX2", &(loops){accumulate_f32_avx2, accumulate_wide_avx2, accumulate_noisy_avx2, each_f32_avx2,
+                                 each_wide_avx2, each_noisy_avx2});
     else
         tc_skip(KIND_COUNT, "no AVX2 here");
     if (has_avx512())
-        compare("AVX-512", &(loops){accumulate_f32_avx512, accumulate_wide_avx512, accumulate_noisy_avx512});
+        compare("AVX-512", &(loops){accumulate_f32_avx512, accumulate_wide_avx512, accumulate_noisy_avx512,
+                                    each_f32_avx512, each_wide_avx512, each_noisy_avx512});
     else
         tc_skip(KIND_COUNT, "no AVX-512 here");
 #else
