@@ -41,8 +41,8 @@ from .stored_rows import stored_rows
 from ..template import expand_file
 
 WORD = 4              # bytes that are multiplied at once
-LINE = 64             # bytes of a vector
-BEHIND = 3 * LINE     # bytes behind a line that are read or written
+VECTOR = 64           # bytes of one
+BEHIND = 3 * VECTOR     # bytes behind a line that are read or written
 MOST_STEP = 8         # bytes from a window to the next of which ends are brought together
 ROOM = 1 << 15        # bytes of all lines of a window
 MOST_WORDS = 64       # of a window
@@ -50,7 +50,7 @@ UNROLLED = 16         # words up to which there is no loop over lines
 MOST_VECTORS = 4      # of columns that are computed together
 ROWS = {1: 8, 2: 4, 3: 4, 4: 4}    # windows of a tile of so many vectors
 BEGIN = 10            # cycles of a tile but for its products and registers
-COPIED = 2.0          # cycles of copying for each LINE bytes of a line
+COPIED = 2.0          # cycles of copying for each VECTOR bytes of a line
 JOINED = 6.0          # of a line's part of the ends of 16 windows
 
 
@@ -82,7 +82,7 @@ class Lines:
 
     @property
     def pitch(self) -> int:
-        return -(-self.bytes // LINE) * LINE + BEHIND
+        return -(-self.bytes // VECTOR) * VECTOR + BEHIND
 
     @property
     def ends(self) -> int:
@@ -228,7 +228,7 @@ def cycles(kernel: ContractionKernel, schedule: Schedule, fmas: float = 0.0) -> 
     """Modelled time of a row of results, for each window of it. fmas: as of step_cycles."""
     lines, isa = image_lines(kernel), instruction_set(schedule.isa)
     assert lines is not None
-    total = lines.count * (COPIED * lines.pitch / LINE + (JOINED * lines.positions / 16 if lines.ends else 0.0))
+    total = lines.count * (COPIED * lines.pitch / VECTOR + (JOINED * lines.positions / 16 if lines.ends else 0.0))
     for columns in groups_of(Access.of(kernel).columns.value):
         width = -(-columns // PANEL) * PANEL
         tile = lines.words * form(schedule.dtype, schedule.isa).pace * step_cycles(isa, schedule.mr, width, fmas)
