@@ -27,14 +27,13 @@ from .graph.text import parse_module, print_module
 from .graph.verify import verify as verify_graph
 from .graph.winograd import Decision, decisions, winograd
 from .graph.winograd_integers import winograd_integers
-from .instruction_sets import instruction_set
 from .emit.contraction import candidates
 from .emit.cuda.shapes import Shapes, with_shapes
 from .emit.memory import memory
 from .emit.contraction.order_price import price_of
 from .emit.contraction.schedules import Choose, with_schedules
 from .emit.work import kernel_work
-from .loops import attention, byte_vectors, layout, orders, paired, planes, prepare, printer as loops_text, \
+from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, \
     schedule_cuda, sorted_words, stripe_gains, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
@@ -278,13 +277,6 @@ def _orders(state: State, asked: Asked) -> State:
     return replace(state, graph=replace(state.graph, module=module), orders=found)
 
 
-def _planes(state: State, asked: Asked) -> State:
-    target = state.target
-    if target.apart or target.multiplies_bytes or not all(instruction_set(isa).has_vectors for isa in target.isas):
-        return state
-    return replace(state, graph=on_module(each(planes.planes))(state.graph))
-
-
 def _branches(state: State, asked: Asked) -> State:
     """On processors kernels follow each other."""
     return replace(state, graph=on_module(each(shorter_first))(state.graph)) if state.target.apart else state
@@ -427,7 +419,6 @@ PASSES: tuple[Pass, ...] = (
     Pass("concats", GRAPH, _concats, plain=False),   # behind the last simplify, which makes them flat
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
-    Pass("planes", GRAPH, _planes, plain=False),     # behind orders, which it takes part of; before fold: weights
     of_graph(graph_passes.FOLD),
     Pass("branches", GRAPH, _branches, plain=False),   # behind fold, which takes constants out
     Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets

@@ -75,7 +75,18 @@ PADDED = HEAD + """%3 = reduce(%2) {op=max, axes=[0, 1, 2, 3], order=free} : f32
 %5 = reduce(%4) {op=max, axes=[1], order=free} : f32[2,30,30]
 return "z" %5
 }""".replace("CONV", CONV)
-WEIGHTS = (("w", "f32[16,16,1,1]"), ("c", "f32[1,16,30,30]"))
+FEW = """function f(%0 "x" : f32[1,4,5,18] loc("m.c":1)) entry {
+%1 = weight() {name="w"} : f32[4,4,1,1]
+%2 = convolution(%0, %1) {CONV} : f32[1,4,5,18]
+%3 = weight() {name="f"} : f32[2,4,3,3]
+%4 = convolution(%2, %3) {PADDED} : f32[1,2,5,18]
+%5 = broadcast(%2) {shape=[1, 4, 5, 18, 2], axes=[0, 1, 2, 3]} : f32[1,4,5,18,2]
+%6 = reshape(%5) {shape=[1, 4, 5, 36]} : f32[1,4,5,36]
+%7 = convolution(%6, %3) {PADDED} : f32[1,2,5,36]
+return "y" %4
+return "z" %7
+}""".replace("CONV", CONV).replace("PADDED", CONV.replace("low=[0, 0], high=[0, 0]", "low=[1, 1], high=[1, 1]"))
+WEIGHTS = (("w", "f32[16,16,1,1]"), ("c", "f32[1,16,30,30]"), ("f", "f32[2,4,3,3]"))
 
 
 class Drawn(Costs):
@@ -92,6 +103,9 @@ class Drawn(Costs):
 
     def read(self, node, position, order, result) -> float:
         return self.draw("read", node.op, node.types, position, order, result)
+
+    def along_lines(self, node, order, result) -> bool:
+        return self.draw("along", node.types, order, result) < 0.5
 
 
 def told(body: str, costs: Costs | None = None):
@@ -165,10 +179,20 @@ def convolved(outs: int, groups: int, stride: int) -> tuple[Costs, Node]:
 
 PLAIN, LAST = (0, 1, 2, 3), (0, 2, 3, 1)
 costs, node = convolved(3, 1, 1)
-equal(node.attrs["panel"], 0, "a convolution of three output channels has no panels")
 ok(0 == costs.read(node, 0, PLAIN, PLAIN) < 60 * 60 * 32 < costs.read(node, 0, LAST, PLAIN)
-   and costs.read(node, 0, PLAIN, LAST) > 60 * 60 * 32, "it wants both tensors plain")
-equal(convolved(5, 1, 1)[1].attrs["panel"], 16, "one of five has")
+   and costs.read(node, 0, PLAIN, LAST) > 60 * 60 * 32, "one of three output channels wants both tensors plain")
+equal([costs.along_lines(node, *both) for both in ((PLAIN, PLAIN), (LAST, PLAIN), (PLAIN, LAST), (LAST, LAST))],
+      [True, False, False, False], "and is then computed along lines")
+eight, node = convolved(8, 1, 1)
+ok(60 * 60 * 32 < eight.read(node, 0, LAST, LAST) < costs.read(convolved(3, 1, 1)[1], 0, LAST, LAST),
+   "one of eight wants it less")
+ok(not convolved(9, 1, 1)[0].few(convolved(9, 1, 1)[1]), "one of nine has panels")
+avx2 = TARGET.with_isas(("avx2",))
+narrow = Costs(avx2, price_of(avx2))
+equal([narrow.along_lines(convolved(outs, 1, 1)[1], PLAIN, PLAIN) for outs in (3, 6)], [True, False],
+      "with registers of 8 lanes, one of six has panels")
+scalar = Costs(replace(TARGET, isas=("scalar",)), lambda node, order: 1.0)
+ok(not scalar.few(node), "and without vectors any one")
 costs, node = convolved(32, 8, 1)
 ok(0 == costs.read(node, 0, LAST, LAST) < costs.read(node, 0, PLAIN, PLAIN),
    "groups of four output channels cost more plain")
@@ -188,12 +212,12 @@ def small(body: str) -> str:
 
 WEIGHTS = tuple((n, small(t)) for n, t in WEIGHTS)
 seen = set()
-for body in (JOINED, TORN, ADDED, PADDED):
+for body in (JOINED, TORN, ADDED, PADDED, FEW):
     for seed in range(8):
         costs = Drawn(TARGET, lambda node, order: 0.0)
         costs.seed = seed
         module, made, chosen = told(small(body), costs)
-        seen |= {word for word in ("ordered(", "reorder(") if word in print_function(made)}
+        seen |= {word for word in ("ordered(", "reorder(", "panel=0") if word in print_function(made)}
         function = module.functions["f"]
         lowered = lower.lower(made, replace(module, functions={"f": made}), TARGET)
         joined = fuse.fuse(lowered)
@@ -210,5 +234,5 @@ for body in (JOINED, TORN, ADDED, PADDED):
         wanted = Run(module, {}, weights, {}).results(function, inputs, "")
         equal([_difference(n, t, values[n]) for (n, _, _), t in zip(function.results, wanted, strict=True)],
               [""] * len(wanted), f"drawn orders {seed}: equal bits")
-equal(seen, {"ordered(", "reorder("}, "orders and copies were among them")
+equal(seen, {"ordered(", "reorder(", "panel=0"}, "orders, copies and convolutions along lines were among them")
 done()

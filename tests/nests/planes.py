@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of few output channels, the channels of a line of the image side by side (loops/planes.py), lanes along
-lines (emit/nests/few_outputs.py), on every instruction set against the direct evaluation, for teams of 1, 2 and 5,
-between guard zones; a part of them under the address sanitizer. Each case on two of five instruction sets, on --all of
-them.
+"""Convolutions of few output channels (loops/few_outputs.py), lanes along lines (emit/nests/few_outputs.py), the
+channels of a line of the image side by side or plane by plane, on every instruction set against the direct evaluation,
+for teams of 1, 2 and 5, between guard zones; a part of them under the address sanitizer. Each case on two of five
+instruction sets, on --all of them.
 
 One channel to eight, tiles that split them; lines of one vector, of several, of tiles that are alike, of what is left;
 padding on one side, on both, as wide as a vector and wider; dilations, windows of a line, of one term a channel, one

@@ -31,7 +31,6 @@ from ..graph.table import PRIMITIVES, is_elementwise
 from ..instruction_sets import instruction_set
 from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
-from .few_outputs import few_outputs, takes_lines
 from .operands import Operands, VIEWS
 from .products import F32, Product, integers
 from .sorted_words import alone, multiplies, ordered, pairs, with_order
@@ -341,8 +340,7 @@ class _Rewriter:
             x, w, product, kind, turned = short
         spatial = len(w.shape) - 2
         outs = w.shape[0].value // groups
-        few = self.vectors and short is None and w.dtype == "f32" and few_outputs(node)
-        if few or groups > 1 and outs < (self.fewest if short is None else self.panel):
+        if groups > 1 and outs < (self.fewest if short is None else self.panel):
             return self.packed_convolution(node, x, self.transpose(node, w, [*range(2, 2 + spatial), 1, 0]), 0, F32)
         grouped = self.reshape(node, w if short is not None else self.weights(w), [groups, outs, *w.shape[1:]])
         packed = self.panels(node, grouped, [0], [1], [*range(3, 3 + spatial), 2], kind, turned)
@@ -410,7 +408,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
             if rank < 3 or node.op in VIEWS or PRIMITIVES[node.op].graphs:
                 continue
             order = wanted.get(value)
-            if order is None and node.op in ("convolution", "packed_convolution") and not takes_lines(node):
+            if order is None and node.op in ("convolution", "packed_convolution"):
                 order = (0, *range(2, rank), 1)
             elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")
                                     or gathers_along(node)):
@@ -487,8 +485,6 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
                     asked[value] = user.attrs["perm"]
             elif user.op == "packed_convolution" and user.attrs["group"] > 1:
                 asked[value] = (0, *range(2, len(value.shape)), 1)   # rows are copied: windows of few channels as one
-            elif takes_lines(user):
-                asked[value] = tuple(range(len(value.shape)))
             elif user.op == "pad" and Value(user) in asked:
                 asked[value] = asked[Value(user)]
             elif is_elementwise(user.op) and node.op not in VIEWS:

@@ -8,18 +8,19 @@ cache, or of the memory, that holds them.
 """
 from __future__ import annotations
 
+import math
 from dataclasses import field
 from typing import Callable
 
 from ..graph.dtypes import DTYPES
 from ..graph.ir import Node, Value
 from ..graph.table import is_elementwise, lowering_of
-from ..instruction_sets import IN_TURN
+from ..instruction_sets import IN_TURN, instruction_set
 from ..records import dataclass
 from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
 from ..target import Target
-from .few_outputs import takes_lines
+from .few_outputs import few_outputs, in_memory
 from .layout import gathers_along
 
 Order = tuple[int, ...]
@@ -36,6 +37,8 @@ LINE = 0.05      # a lane of a term of a window that follows a line of the image
 PARTED = 0.15    # and where lanes lie so far apart that vectors are parts of runs of memory
 GATHERED = 0.8   # and where they are put together element by element
 LANES = 16
+FEW = 1 / 20     # of the time with panels, that each of few output channels takes along lines;
+FEW_OF_8 = 1 / 5.5   # where a register has 8 lanes: panels then compute half of their columns, and blocks are smaller
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
 
@@ -124,6 +127,10 @@ class Costs:
     price: Price
     found: dict[tuple[Node, Order], float] = field(default_factory=dict)
 
+    @property
+    def vectors(self) -> bool:
+        return all(instruction_set(isa).has_vectors for isa in self.target.isas)
+
     def copy(self, v: Value, order: Order, other: Order) -> float:
         """Of a value in `order` into `other`: a read, a write and what the write fetches first."""
         count = elements(v)
@@ -140,23 +147,21 @@ class Costs:
         """Of a node that stores what it computes in this order."""
         v = Value(node)
         lies = dense(order, v.shape)
-        turned = _panels(node) and lies and lies[-1] != 1 and v.shape[1] != ONE
+        turned = _panels(node) and not self.few(node) and lies and lies[-1] != 1 and v.shape[1] != ONE
         return (STORED if v.dtype == "f32" else TURNED) * elements(v) if turned else 0.0
 
     def read(self, node: Node, position: int, order: Order, result: Order) -> float:
         """Of operand `position` of a node, a view of what lies in `order`. result: how what the node makes lies."""
         x, v = node.operands[position], Value(node)
         lies = seen(x, order)
+        if self.few(node):
+            return 0.0 if position else min(self.ways(node, order, result)) - self.few_cycles(node)
         if lies is None:
             return TORN * elements(x)
         if not lies:
             return 0.0
         if _panels(node):
             return self.convolved(node, lies) if position == 0 else 0.0
-        if takes_lines(node):
-            last, (x, w) = len(v.shape) - 1, node.operands
-            lines = lies[-1] == last and dense(result, v.shape)[-1:] == (last,)
-            return 0.0 if position or lines else TURNED * elements(v) * elements(w) / typical(v.shape[1])
         if across(node):
             own = dense(result, v.shape)
             if own and lies[-1] != own[-1]:
@@ -175,6 +180,35 @@ class Costs:
             return 0.0
         plain, last = self.asked(node, tuple(range(rank))), self.asked(node, last_order(rank))
         return max(0.0, plain - last)
+
+    def few(self, node: Node) -> bool:
+        """Whether a node is a convolution of few output channels, which may run along lines."""
+        return few_outputs(node) and self.vectors
+
+    def few_cycles(self, node: Node) -> float:
+        """What it takes along lines that lie in memory."""
+        each = FEW_OF_8 if instruction_set(self.target.isas[-1]).lanes == 8 else FEW
+        return each * typical(node.types[0].shape[1]) * self.asked(node, last_order(len(node.types[0].shape)))
+
+    def ways(self, node: Node, order: Order, result: Order) -> tuple[float, float]:
+        """What it takes with panels, and along lines. order: of what its operand is a view of; result: of what it
+        makes."""
+        v, x = Value(node), node.operands[0]
+        last, lies, own = len(v.shape) - 1, seen(x, order), dense(result, v.shape)
+        torn = TORN * elements(x) if lies is None else 0.0
+        turned = STORED * elements(v) if own and own[-1] != 1 and v.shape[1] != ONE else 0.0
+        panels = self.asked(node, last_order(len(v.shape))) + (self.convolved(node, lies) if lies else 0.0)
+        if in_memory(x):
+            copied = 0.0 if lies and lies[-1] == last else math.inf
+        else:
+            copied = torn + TURNED * elements(x)
+        lines = self.few_cycles(node) + copied if own and own[-1] == last else math.inf
+        return panels + torn + turned, lines
+
+    def along_lines(self, node: Node, order: Order, result: Order) -> bool:
+        """Whether it takes less along lines."""
+        panels, lines = self.ways(node, order, result)
+        return lines < panels
 
     def asked(self, node: Node, order: Order) -> float:
         if (node, order) not in self.found:
@@ -195,7 +229,7 @@ def side(v: Value, order: Order, other: Order) -> int:
 def across(node: Node) -> bool:
     """It walks what it reads as it walks what it makes."""
     return is_elementwise(node.op) or node.op in ("window_reduce", "concat", "convolution", "reorder") \
-        or node.op == "packed_convolution" and not _panels(node) or gathers_along(node)
+        or node.op == "packed_convolution" and (not _panels(node) or few_outputs(node)) or gathers_along(node)
 
 
 def along(node: Node, axis: int) -> float:

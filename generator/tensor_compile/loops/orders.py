@@ -11,20 +11,23 @@ the one with the fewest neighbours first, which on a chain is dynamic programmin
 residual graph would need tables of more than MOST entries, the set that blocks keeps the order that rules gave it
 (layout.orders). The choice replaces that of the rules only where it costs less.
 
-What is chosen stands in the graph: `ordered` says in which order its operand lies, `reorder` copies it.
+What is chosen stands in the graph: `ordered` says in which order its operand lies, `reorder` copies it. How its
+tensors lie decides whether a convolution of few output channels keeps its panels (few_outputs.py), so their readers
+agree by cost.
 """
 from __future__ import annotations
 
 from dataclasses import field, replace
 from itertools import product as combinations
-from typing import Callable, Iterator, Mapping, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, Protocol, Sequence
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
 from ..graph.table import PRIMITIVES, is_elementwise, lowering_of
 from ..records import dataclass
-from ..symbolic import ONE
+from ..symbolic import ONE, Expr
 from . import layout
+from .few_outputs import along_lines, in_memory
 from .order_costs import Costs, Order, across, base_of, last_order
 from .scalar_ir import row_major
 
@@ -123,16 +126,16 @@ def apply(function: Function, costs: Costs, decide: Decide | None = None) -> tup
     changed = [i for i, (new, old) in enumerate(zip(picked, rules)) if new != old]
     made = Chosen(before, after, sum(picked[i][0] != rules[i][0] for i in changed),
                   sum(picked[i][1] is not None for i in changed), len(rules), kept, len(fixed))
-    return (_said(function, found, picked, costs, changed) if changed else function), made
+    told = _said(function, found, picked, changed) if changed or found.along_lines(picked) else function
+    return told, made
 
 
-def _said(function: Function, found: _Groups, picked: Sequence[Choice], costs: Costs, changed: Sequence[int]
-          ) -> Function:
+def _said(function: Function, found: _Groups, picked: Sequence[Choice], changed: Sequence[int]) -> Function:
     """The function with what was chosen written down: where rules would give another order, from what they see of the
     orders that are written down already."""
     told = set(changed)
     while True:
-        made, now = _rewritten(function, found, picked, costs, told)
+        made, now = _rewritten(function, found, picked, told)
         rules = layout.orders(made)
         missing = {at for at, group in enumerate(found.sets) if at not in told and not group.fixed
                    and any(v in found.users and rules.get(now[v], row_major(v.shape)) != picked[at][0]
@@ -365,7 +368,7 @@ class _Groups:
                 continue
             for position, x in enumerate(node.operands):
                 source = self.set_of.get(base_of(x))
-                if source is not None:
+                if source is not None or position == 0 and self.costs.few(node):
                     found.append(self.reading(node, position, source))
         return found
 
@@ -375,16 +378,34 @@ class _Groups:
             return self.costs.make(v.node, order) + (self.costs.copy(v, order, copied) if copied is not None else 0.0)
         return cost
 
-    def reading(self, node: Node, position: int, source: int) -> Term:
+    def reading(self, node: Node, position: int, source: int | None) -> Term:
+        """source: None where what is read has a single order."""
         result = self.set_of.get(Value(node)) if across(node) else None
-        same = result is None or result == source
+        scope = tuple(dict.fromkeys(at for at in (source, result) if at is not None))
+        alone = row_major(base_of(node.operands[position]).shape)
 
         def cost(of: tuple[Choice, ...]) -> float:
-            order, copied = of[0]
-            own = row_major(node.types[0].shape) if result is None else of[0 if same else 1][0]
+            order, copied = (alone, None) if source is None else of[0]
+            own = row_major(node.types[0].shape) if result is None else of[-1][0]
             plain = self.costs.read(node, position, order, own)
             return plain if copied is None else min(plain, self.costs.read(node, position, copied, own))
-        return ((source,) if same or result is None else (source, result)), cost
+        return scope, cost
+
+    def order_read(self, node: Node, position: int, picked: Sequence[Choice]) -> tuple[Order, bool]:
+        """In which order a node reads what its operand is a view of; whether that is the copy."""
+        base = base_of(node.operands[position])
+        at = self.set_of.get(base)
+        order, copied = (row_major(base.shape), None) if at is None else picked[at]
+        if copied is None:
+            return order, False
+        own = self.own(node, picked)
+        second = self.costs.read(node, position, copied, own) < self.costs.read(node, position, order, own)
+        return (copied, True) if second else (order, False)
+
+    def along_lines(self, picked: Sequence[Choice]) -> set[Node]:
+        """The convolutions of few output channels that cost less without panels."""
+        return {node for node in self.function.nodes if self.costs.few(node)
+                and self.costs.along_lines(node, self.order_read(node, 0, picked)[0], self.own(node, picked))}
 
     def own(self, node: Node, picked: Sequence[Choice]) -> Order:
         """How what a node makes lies."""
@@ -397,10 +418,10 @@ _ROW_MAJOR = ("gather", "scatter", "update_slice", "sort", "cumulative", "extern
 
 
 # -- the graph ------------------------------------------------------------------------------------------------------
-def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], costs: Costs, told: set[int]
+def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], told: set[int]
                ) -> tuple[Function, dict[Value, Value]]:
-    """The function with `ordered` behind the values of some sets and `reorder` for copies; what it computes of each
-    value."""
+    """The function with `ordered` behind the values of some sets and `reorder` for copies, and with its convolutions
+    along lines; what it computes of each value."""
     wanted: dict[Value, Choice] = {}
     for at in sorted(told):
         group, (order, copied) = found.sets[at], picked[at]
@@ -412,19 +433,23 @@ def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], cos
     moved: dict[Value, Value] = {}
     copies: dict[Value, Value] = {}
     made: dict[Value, Value] = {}
+    lines: dict[Value, Value] = {}   # views whose lines are copied
+    along = found.along_lines(picked)
+
+    def make(like: Node, op: str, operands: tuple[Value, ...], attrs: dict[str, Any], dtype: str,
+             shape: tuple[Expr, ...]) -> Value:
+        nodes.append(Node(op, operands, attrs, (TensorType(dtype, shape),), like.loc, like.scope))
+        return Value(nodes[-1])
 
     def add(v: Value, op: str, order: Order) -> Value:
-        nodes.append(Node(op, (v,), {"order": order}, (v.type,), v.node.loc, v.node.scope))
-        return Value(nodes[-1])
+        return make(v.node, op, (v,), {"order": order}, v.dtype, v.shape)
 
     def turned(v: Value, op_order: Order) -> Value:
         """A constant as it is read, where it lies in another order."""
-        laid = TensorType(v.dtype, tuple(v.shape[d] for d in op_order))
-        nodes.append(Node("transpose", (v,), {"perm": op_order}, (laid,), v.node.loc, v.node.scope))
-        stored = add(Value(nodes[-1]), "ordered", row_major(laid.shape))
+        laid = make(v.node, "transpose", (v,), {"perm": op_order}, v.dtype, tuple(v.shape[d] for d in op_order))
+        stored = add(laid, "ordered", row_major(laid.shape))
         back = tuple(op_order.index(d) for d in range(len(op_order)))
-        nodes.append(Node("transpose", (stored,), {"perm": back}, (v.type,), v.node.loc, v.node.scope))
-        return Value(nodes[-1])
+        return make(v.node, "transpose", (stored,), {"perm": back}, v.dtype, v.shape)
 
     def hold(node: Node, new: Node) -> None:
         for index in range(len(node.types)):
@@ -442,22 +467,26 @@ def _rewritten(function: Function, found: _Groups, picked: Sequence[Choice], cos
 
     def operand(node: Node, position: int) -> Value:
         x = node.operands[position]
-        at = found.set_of.get(base_of(x))
-        if at is None or picked[at][1] is None or base_of(x) not in copies or lowering_of(node.op) == "view":
-            return moved[x]
-        order, copied = picked[at]
-        assert copied is not None
-        own = found.own(node, picked)
-        if costs.read(node, position, copied, own) < costs.read(node, position, order, own):
-            return _again(x, copies, moved, nodes)
-        return moved[x]
+        copied = lowering_of(node.op) != "view" and base_of(x) in copies and found.order_read(node, position, picked)[1]
+        return _again(x, copies, moved, nodes) if copied else moved[x]
+
+    def lined(x: Value, now: Value) -> Value:
+        """What lies line by line: `now`, as which x is read, or a copy of a view."""
+        if in_memory(x):
+            return now
+        if x not in lines:
+            lines[x] = add(now, "reorder", row_major(x.shape))
+        return lines[x]
 
     for p in function.parameters:
         hold(p, p)
     for node in function.nodes:
         operands = tuple(operand(node, i) for i in range(len(node.operands)))
-        new = node if operands == node.operands else Node(node.op, operands, node.attrs, node.types, node.loc,
-                                                          node.scope)
+        if node in along:
+            new = along_lines(node, lined(node.operands[0], operands[0]), operands[1], make)
+        else:
+            new = node if operands == node.operands else Node(node.op, operands, node.attrs, node.types, node.loc,
+                                                              node.scope)
         nodes.append(new)
         hold(node, new)
     last = {v: Value(moved[v].node.operands[0].node, v.index) if moved[v].node.op == "ordered" else moved[v]

@@ -13,8 +13,8 @@ from typing import Iterator
 
 from ...instruction_sets import InstructionSet
 from ...loops.accesses import written
+from ...loops.few_outputs import MOST_OUTPUTS
 from ...loops.loop_ir import LoopNestKernel, Store
-from ...loops.planes import MOST_OUTPUTS
 from ...loops.scalar_ir import Load, Reduction
 from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass

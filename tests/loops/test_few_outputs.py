@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Convolutions of few output channels (loops/few_outputs.py, planes.py): which of them lanes of positions compute, in how many kernels,
-and equal bits of the program and the direct evaluation."""
+"""Convolutions of few output channels (loops/few_outputs.py, chosen in orders.py): which of them lanes of positions
+compute, in how many kernels, and equal bits of the program and the direct evaluation."""
 from __future__ import annotations
 
 import random
@@ -10,13 +10,16 @@ from harness import TARGET, _difference, module_of, random_tensor
 from oracle import programs
 from oracle.graph import Run
 from tap import done, equal
+from tensor_compile.emit.contraction.order_price import price_of
 from tensor_compile.emit.nests import few_outputs
 from tensor_compile.graph.verify import verify
 from tensor_compile.instruction_sets import instruction_set
-from tensor_compile.loops import fuse, layout, lower, plan, planes, schedule, verify_loops
+from tensor_compile.loops import fuse, layout, lower, orders, plan, schedule, verify_loops
 from tensor_compile.loops.loop_ir import LoopNestKernel
+from tensor_compile.loops.order_costs import Costs
 from tensor_compile.loops.program_ir import leaves
 
+COSTS = Costs(TARGET, price_of(TARGET))
 
 LOC = 'loc("m.c":1)'
 
@@ -27,15 +30,16 @@ def convolution(x: str, w: str, window: tuple[int, int], pad: int, out: str, str
            f"groups={groups}}} : f32[{out}]"
 
 
-def module(lines: list[str], x: str, weights: tuple, dims: tuple = ("n 1:9",)):
+def module(lines: list[str], x: str, weights: tuple, dims: tuple = ("n 1:9",), more: str = ""):
+    """more: parameters beside x."""
     body = "\n".join(f"  {line} {LOC}" for line in lines)
-    return module_of(f'function f(%0 "x" : f32[{x}] {LOC}) entry {{\n{body}\n}}\n', dims=dims, weights=weights)
+    return module_of(f'function f(%0 "x" : f32[{x}] {LOC}{more}) entry {{\n{body}\n}}\n', dims=dims, weights=weights)
 
 
 def check(name: str, given, few: int, kernels: int | None = None, **sizes: int) -> None:
     """few: how many kernels lanes of positions compute."""
     function = given.functions["f"]
-    made = planes.planes(layout.apply(function, TARGET))
+    made, _ = orders.apply(layout.apply(function, TARGET), COSTS)
     laid = replace(given, functions={"f": made})
     verify(laid)
     lowered = lower.lower(made, laid, TARGET)
@@ -55,37 +59,42 @@ def check(name: str, given, few: int, kernels: int | None = None, **sizes: int) 
               for p in function.parameters]
     weights = {n: random_tensor(rng, "f32", tuple(d.evaluate({}) for d in w.type.shape), False)
                for n, w in given.weights.items()}
-    got = {n: list(t.data) for n, t in weights.items()} | {"x": list(inputs[0].data)}
+    got = {n: list(t.data) for n, t in weights.items()} \
+        | {p.attrs["name"]: list(t.data) for p, t in zip(function.parameters, inputs, strict=True)}
     programs.run(program, dims, got, False)
     (wanted,) = Run(given, dims, weights, {}).results(function, inputs, "")
     equal(_difference("y", wanted, got["y"]), "", f"{name}: the same bits")
 
 
-W = ("w", "f32[3,5,3,3]")
-two = ["%1 = weight() {name=\"v\"} : f32[5,2,1,1]", f"%2 = {convolution('%0', '%1', (1, 1), 0, 'n,5,6,19')}",
-       "%3 = weight() {name=\"w\"} : f32[3,5,3,3]", f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,3,6,19')}"]
-check("an output, behind a convolution", module([*two, 'return "y" %4'], "n,2,6,19", (("v", "f32[5,2,1,1]"), W)), 1, n=2)
+V, W = ("v", "f32[10,2,1,1]"), ("w", "f32[3,10,3,3]")
+two = ["%1 = weight() {name=\"v\"} : f32[10,2,1,1]", f"%2 = {convolution('%0', '%1', (1, 1), 0, 'n,10,6,19')}",
+       "%3 = weight() {name=\"w\"} : f32[3,10,3,3]", f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,3,6,19')}"]
+check("an output, behind a convolution", module([*two, 'return "y" %4'], "n,2,6,19", (V, W)), 1, n=2)
 check("with what follows", module([*two, "%5 = tanh(%4) : f32[n,3,6,19]", 'return "y" %5'], "n,2,6,19",
-                                  (("v", "f32[5,2,1,1]"), W)), 1, n=1)
-ONE = ['%1 = weight() {name="w"} : f32[3,5,3,3]']
-check("an input is copied", module([*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,17')}", 'return "y" %2'],
-                                   "1,5,5,17", (W,)), 1)
-check("one of few channels is not", module(['%1 = weight() {name="w"} : f32[8,2,3,3]',
+                                  (V, W)), 1, n=1)
+ONE, U = ['%1 = weight() {name="w"} : f32[3,5,3,3]'], "f32[3,5,3,3]"
+check("an input", module([*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,17')}", 'return "y" %2'],
+                         "1,5,5,17", (("w", U),)), 1, 1)
+check("one of few channels", module(['%1 = weight() {name="w"} : f32[8,2,3,3]',
                                             f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,8,5,17')}", 'return "y" %2'],
                                            "1,2,5,17", (("w", "f32[8,2,3,3]"),)), 1, 1)
 for why, lines, x, weight in (
-        ("lines are short", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,15')}"], "1,5,5,15", W[1]),
-        ("positions are left out", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,17', 2)}"], "1,5,5,33", W[1]),
+        ("lines are short", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,15')}"], "1,5,5,15", U),
+        ("positions are left out", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,17', 2)}"], "1,5,5,33", U),
         ("there are nine channels", ['%1 = weight() {name="w"} : f32[9,5,3,1]',
                                      f"%2 = {convolution('%0', '%1', (3, 1), 1, '1,9,2,17')}"], "1,5,2,17",
          "f32[9,5,3,1]"),
-        ("a copy takes longer", ['%1 = weight() {name="w"} : f32[6,5,1,1]',
-                                 f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,6,2,17')}"], "1,5,2,17", "f32[6,5,1,1]"),
-        ("a width is not known", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,n')}"], "1,5,3,n", W[1])):
+        ("a width is not known", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,n')}"], "1,5,3,n", U)):
     check(f"not where {why}", module([*lines, 'return "y" %2'], x, (("w", weight),)), 0, n=9)
 check("one position a pixel, one channel", module(['%1 = weight() {name="w"} : f32[1,5,1,1]',
                                                    f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,1,4,18')}",
                                                    'return "y" %2'], "1,5,4,18", (("w", "f32[1,5,1,1]"),)), 1)
+check("weights that each call gives", module([f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,17')}", 'return "y" %2'],
+                                            "1,5,5,17", (), more=f', %1 "w" : {U} {LOC}'), 1, 1)
+check("what is padded with another number is copied", module(
+    [*ONE, "%2 = constant() {bits=0x3f800000} : f32[]",
+     "%3 = pad(%0, %2) {low=[0, 0, 1, 1], high=[0, 0, 1, 1]} : f32[1,5,7,19]",
+     f"%4 = {convolution('%3', '%1', (3, 3), 0, '1,3,5,17')}", 'return "y" %4'], "1,5,5,17", (("w", U),)), 1, 2)
 for outs in (1, 3, 6):
     own = f"f32[{outs},5,3,3]"
     front = [f'%1 = weight() {{name="w"}} : {own}', "%2 = add(%0, %0) : f32[1,5,6,20]",
@@ -97,11 +106,19 @@ for outs in (1, 3, 6):
               f"%4 = {convolution('%3', '%1', (3, 3), 1, f'1,{outs},6,40')}"]
     check(f"{outs} outputs of an enlarged image", module([*larger, 'return "y" %4'], "1,5,6,20", (("w", own),)), 1, 2)
 check("two of one operand, whose results are added", module(
-    [*two, '%5 = weight() {name="u"} : f32[3,5,1,3]', f"%6 = {convolution('%2', '%5', (1, 3), 1, 'n,3,6,19')}",
+    [*two, '%5 = weight() {name="u"} : f32[3,10,1,3]', f"%6 = {convolution('%2', '%5', (1, 3), 1, 'n,3,6,19')}",
      "%7 = add(%4, %6) : f32[n,3,6,19]", 'return "y" %7'], "n,2,6,19",
-    (("v", "f32[5,2,1,1]"), W, ("u", "f32[3,5,1,3]"))), 1, n=2)
-six = ['%3 = weight() {name="w"} : f32[6,5,3,3]', f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,6,6,19')}",
+    (V, W, ("u", "f32[3,10,1,3]"))), 1, n=2)
+sizes = (3, 6)
+heads = ['%1 = weight() {name="v"} : f32[12,2,1,1]', f"%2 = {convolution('%0', '%1', (1, 1), 0, '1,12,8,40')}"]
+for at, outs in zip((3, 5), sizes):
+    heads += [f'%{at} = weight() {{name="w{outs}"}} : f32[{outs},12,3,3]',
+              f"%{at + 1} = {convolution('%2', f'%{at}', (3, 3), 1, f'1,{outs},8,40')}"]
+check("two heads of one map, of three and of six outputs, which is stored once", module(
+    [*heads, "%7 = concat(%4, %6) {axis=1} : f32[1,9,8,40]", 'return "y" %7'], "1,2,8,40",
+    (("v", "f32[12,2,1,1]"), *((f"w{outs}", f"f32[{outs},12,3,3]") for outs in sizes))), 2, 3)
+six = ['%3 = weight() {name="w"} : f32[6,10,3,3]', f"%4 = {convolution('%2', '%3', (3, 3), 1, 'n,6,6,19')}",
        '%5 = weight() {name="u"} : f32[20,6,1,1]', f"%6 = {convolution('%4', '%5', (1, 1), 0, 'n,20,6,19')}"]
-check("not where a convolution reads the result", module([*two[:2], *six, 'return "y" %6'], "n,2,6,19", (
-    ("v", "f32[5,2,1,1]"), ("w", "f32[6,5,3,3]"), ("u", "f32[20,6,1,1]"))), 0, n=1)
+check("where a convolution with panels reads the result", module([*two[:2], *six, 'return "y" %6'], "n,2,6,19", (
+    V, ("w", "f32[6,10,3,3]"), ("u", "f32[20,6,1,1]"))), 1, n=1)
 done()
