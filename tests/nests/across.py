@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What lies across a row: running sums, sums, extremes and their positions of columns, of which several vectors share
-loops; and extremes of one long row, whose terms go to several vectors. At numbers of columns and terms where strips,
-vectors and lanes are whole, and where some are left."""
+loops; extremes of one long row, whose terms go to several vectors, and functions along it, which take several vectors
+side by side. At numbers of columns and terms where strips, vectors and lanes are whole, and where some are left."""
 from cases import buffer, Case, load, Local, loop, op, Phase, Reduction, RowReduce, small, Store, sym
 from harness import run_all
 from tap import done, equal
@@ -58,6 +58,31 @@ def log_softmax(rows: int, n: int) -> Case:
     return small(f"logarithms of a softmax of {rows}x{n}", (r,), phases, (x, y), extreme=True)
 
 
+def softmax(rows: int, n: int) -> Case:
+    """Vectors of one row side by side, and what is left of it; some rows have a NaN or infinities."""
+    r, v = loop("r", rows), loop("v", n)
+    x, y = buffer("x", "f32", (rows, n), "input"), buffer("y", "f32", (rows, n), "output")
+    e = op("exp", op("sub", load("x", sym(r), sym(v)), Local("m", "f32")))
+    phases = [Phase((v,), (RowReduce("m", "max", "free", load("x", sym(r), sym(v)), "f32"),)),
+              Phase((v,), (RowReduce("s", "sum", "lanes", e, "f32"),), (Store("y", (sym(r), sym(v)), e),)),
+              Phase((v,), (), (Store("y", (sym(r), sym(v)), op("div", load("y", sym(r), sym(v)), Local("s", "f32"))),))]
+    return small(f"softmax of {rows}x{n}", (r,), phases, (x, y), extreme=rows > 2)
+
+
+def several(dtype: str, kinds: tuple[str, ...], outer: int, terms: int, n: int) -> Case:
+    """Of the same columns, a result each."""
+    o, v, k = loop("o", outer), loop("v", n), loop("k", terms)
+    x, stores, outputs = buffer("x", dtype, (outer, terms, n), "input"), [], []
+    for kind in kinds:
+        found = "i64" if kind.startswith("arg") else dtype
+        outputs.append(buffer(kind, found, (outer, n), "output"))
+        order = "lanes" if (kind, dtype) == ("sum", "f32") else "free"
+        stores.append(Store(kind, (sym(o), sym(v)), Reduction(kind, order, found, (k,), load(
+            "x", sym(o), sym(k), sym(v), dtype=dtype))))
+    return small(f"{' and '.join(kinds)} {dtype} of columns of {outer}x{terms}x{n}", (o,),
+                 [Phase((v,), (), tuple(stores))], (x, *outputs), extreme="sum" not in kinds, below=4)
+
+
 CASES = [running(kind, dtype, *sizes) for kind, dtype, sizes in (
     ("sum", "f32", (2, 9, 5)), ("sum", "f32", (1, 20, 8)), ("sum", "f32", (3, 7, 17)), ("sum", "f32", (1, 30, 64)),
     ("sum", "f32", (2, 5, 70)), ("prod", "f32", (1, 6, 200)), ("max", "f32", (2, 6, 130)), ("sum", "i32", (2, 9, 80)),
@@ -74,6 +99,11 @@ CASES += [row(kind, dtype, rows, n) for kind, dtype, rows, n in (
     ("max", "f32", 3, 256), ("max", "f32", 2, 1000), ("min", "f32", 1, 5000), ("max", "i32", 3, 300),
     ("any", "bool", 3, 257), ("all", "bool", 3, 400), ("max", "f32", 40, 300))]
 CASES += [log_softmax(rows, n) for rows, n in ((3, 1), (3, 17), (2, 300), (40, 50), (17, 5000))]
+CASES += [softmax(rows, n) for rows, n in ((1, 256), (2, 271), (3, 1000), (1, 4100), (2, 8192), (3, 5057), (3, 255))]
+CASES += [several(dtype, kinds, *sizes) for dtype, kinds, sizes in (
+    ("f32", ("max", "argmax"), (2, 21, 130)), ("f32", ("min", "argmin"), (1, 40, 64)),
+    ("f32", ("max", "argmax", "min", "argmin"), (1, 18, 77)), ("f32", ("sum", "max", "argmax"), (2, 33, 64)),
+    ("i32", ("max", "argmax"), (1, 30, 100)), ("f32", ("sum", "max"), (1, 4100, 70)))]
 
 texts = {case.name: emit_kernel(case.kernel, "avx512").text for case in CASES}
 equal([name for name, text in texts.items() if name.startswith("running") and "tcv_store" not in text],
@@ -83,5 +113,9 @@ equal([name for name, text in texts.items() if "arg" in name and "tcv_store" not
 equal(texts["column sum f32 of 2x40x100"].count("tcv_load_f32"), 5, "four vectors of sums share their loops")
 equal(texts["row max f32 of 2x1000"].count("tcv_maximum_f32("), 4 + 3 + 2, "a long row's maximum is that of four")
 equal("tcv_exps_below" in texts["logarithms of a softmax of 40x50"], True, "no exp below a logarithm is above 1")
+equal([text.count("tcv_load_f32(p0") for name, text in texts.items() if name.startswith("max and argmax f32")], [5],
+      "an extreme and its position share what they load")
+equal([texts[f"softmax of {size}"].count("tcv_exps_below_f32") for size in ("1x256", "3x255")], [1, 0],
+      "of a long row it is asked once for four vectors whether all operands of an exp are near")
 run_all(CASES, everywhere=True)
 done()

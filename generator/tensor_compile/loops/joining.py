@@ -33,7 +33,8 @@ from .grouped_contractions import alike
 from .loop_ir import CheckKernel, Computation, Contraction, ExternKernel
 from .program_ir import Branch, Element, Loop
 from .scalar_ir import Buffer, Load, Reduction, Scalar, Sorted
-from .scalars import domain_size, extent, is_narrow, linear, loads, point_number, rebound, reshaped, substitute, walk
+from .scalars import domain_size, extent, is_narrow, is_position, linear, loads, point_number, rebound, reshaped, \
+    substitute, walk
 
 MOST_MEMBERS = 48      # operations of one kernel: beyond, registers spill and compilers slow down
 ALONE = ("sort", "scatter")
@@ -59,6 +60,12 @@ def same_points(variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
 def reducing(reduction: Reduction) -> str:
     """The level of a member."""
     return "running" if reduction.order == "running" else "reduce"
+
+
+def _by_vectors(item: Element, reduction: Reduction) -> bool:
+    """Neighbouring points of a reduction inside points are lanes; positions of windows are not."""
+    window = isinstance(item, Computation) and item.window
+    return is_narrow(reduction) and not (window and is_position(reduction))
 
 
 # (first item of a kernel, item that can join it, what it reads of the kernel, all buffers) -> whether it does not
@@ -309,7 +316,7 @@ class _Joining:
         if any(x.valid or x.dynamic for x in inside):
             raise Refused("it reads under a predicate what the kernel computes")
         if isinstance(item.value, Reduction) and reduction is None and not inside:
-            self.look_alike(item.value, group)
+            self.look_alike(item, item.value, group)
         if not inside and group is part:
             solution = same_points(variables, group)
         else:
@@ -327,13 +334,13 @@ class _Joining:
                 phase = max(phase, m.phase + (m.level == "reduce"))
         return Member(seq, item, value, index, level, phase)
 
-    def look_alike(self, reduction: Reduction, group: Group) -> None:
-        """Reductions inside points share a loop where they have the same terms, and all or none are narrow."""
-        others = [m.value for m in group.members if isinstance(m.value, Reduction)]
-        if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for r in others):
+    def look_alike(self, item: Computation, reduction: Reduction, group: Group) -> None:
+        """Reductions inside points share a loop where they have the same terms, and vectors compute all or none."""
+        others = [(m.item, m.value) for m in group.members if isinstance(m.value, Reduction)]
+        if any((r.vars, r.valid) != (reduction.vars, reduction.valid) for _, r in others):
             raise Refused("it reduces other terms than the kernel")
-        if any(is_narrow(r) != is_narrow(reduction) for r in others):
-            raise Refused("one of them finds positions or holds 64 bits and the other does not")
+        if any(_by_vectors(other, r) != _by_vectors(item, reduction) for other, r in others):
+            raise Refused("vectors compute one of them and not the other")
 
     def solve(self, item_reads: list[Load], variables: tuple[Sym, ...], group: Group) -> dict[Sym, Expr]:
         """Every variable of an item in the group's coordinates."""

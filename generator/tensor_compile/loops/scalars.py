@@ -321,9 +321,21 @@ def is_function(op: str) -> bool:
     return cost_of(op) >= FUNCTION
 
 
+def is_position(r: Reduction) -> bool:
+    return r.op in ("argmax", "argmin")
+
+
 def is_narrow(r: Reduction) -> bool:
-    """Nothing of it is a position or holds 64 bits, or u32."""
-    return all(DTYPES[s.dtype].bytes < 8 and s.dtype != "u32" for s in walk(r))
+    """Nothing that it is computed of holds 64 bits, or u32; a position is one that vectors find."""
+    if not is_position(r):
+        return all(_is_short(s) for s in walk(r))
+    terms = domain_size(r.vars).range()[1]
+    return r.value.dtype in ("f32", "i32") and not r.valid and terms is not None and terms < 1 << 31 \
+        and all(_is_short(s) for s in walk(r.value))
+
+
+def _is_short(s: Scalar) -> bool:
+    return DTYPES[s.dtype].bytes < 8 and s.dtype != "u32"
 
 
 def own_expressions(s: Scalar) -> tuple[Expr, ...]:

@@ -24,7 +24,7 @@ from .reduction import BLOCK, siblings
 from .rows_together import joined_rows
 from .row_sums import copied, exps_of_rows, is_wide, quotients_of_rows, row_reduces, RowSum, row_sum
 from ..scalar import ScalarEmitter, CValue, extent, identifier, indent, vectorizable
-from . import ahead, apart, far, in_turn, strips, window
+from . import abreast, ahead, apart, far, in_turn, strips, window
 
 ROOMY = 32        # vectors in registers from which on functions do not fill them
 
@@ -290,6 +290,7 @@ class GeneralNest:
     def sort(self, phase: Phase, r: RowSort) -> None:
         """The row's keys and positions into scratch, sorted there (tc_sort.h), positions left behind."""
         e = self.e
+        e.headers.add("tc_sort.h")
         place, dtype = e.pointers[r.buffer], r.value.dtype
         wide = "_wide" if sorts_wide(dtype, domain_size(phase.vars)) else ""
         heads = [e.loop(s) for s in phase.vars]
@@ -307,6 +308,10 @@ class GeneralNest:
         if wide and self.strips > 1:
             low, size = self.strip(rows[0].stores, inner, low, high), None
             if not (extent(inner) % (16 * self.strips)).terms:
+                return
+        elif wide and len(rows) == 1 and self.stands_alone(rows[0], inner):
+            low, size = self.abreast(rows[0], inner, low, high), None
+            if not (extent(inner) % (16 * abreast.VECTORS)).terms:
                 return
         name = e.bind(inner)
         if not wide:
@@ -348,11 +353,26 @@ class GeneralNest:
     def strip(self, stores: Sequence[Store], inner: Sym, low: str, high: str) -> str:
         """As many points as fill vectors side by side; where the others begin."""
         e, begin, many = self.e, self.e.fresh("low"), 16 * self.strips
-        first, copies = strips.beside(stores, inner)
+        first, copies = strips.beside(stores, inner, self.strips)
         e.lines.append(f"tc_index {begin} = {low};")
         e.names[first] = begin
         e.siblings |= siblings(copies)
         self.body([_Row([], copies)], first, None, 16)
+        e.close(f"for (; {begin} + {many} <= {high}; {begin} += {many})")
+        return begin
+
+    def stands_alone(self, row: _Row, inner: Sym) -> bool:
+        """Whether vectors of the one row are walked side by side."""
+        return self.side == 1 and not self.are_windows and not self.found_ahead and not self.fetches \
+            and abreast.side_by_side(self.e, self.isa, row.sums, row.stores, inner)
+
+    def abreast(self, row: _Row, inner: Sym, low: str, high: str) -> str:
+        """As many points as fill vectors of the row side by side; where the others begin."""
+        e, begin, many = self.e, self.e.fresh("low"), 16 * abreast.VECTORS
+        first, made = abreast.copies(row.sums, row.stores, inner)
+        e.lines.append(f"tc_index {begin} = {low};")
+        e.names[first] = begin
+        self.body([_Row(sums, stores) for sums, stores in made], first, None, 16)
         e.close(f"for (; {begin} + {many} <= {high}; {begin} += {many})")
         return begin
 
