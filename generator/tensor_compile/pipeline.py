@@ -34,7 +34,7 @@ from .emit.contraction.order_price import price_of
 from .emit.contraction.schedules import Choose, with_schedules
 from .emit.work import kernel_work
 from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, \
-    schedule_cuda, sorted_words, stripe_gains, stripes, tile_regions
+    schedule_cuda, sorted_columns, sorted_words, stripe_gains, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
@@ -392,6 +392,12 @@ def _shaped(form: Fused, state: State, asked: Asked, rows: bool) -> Fused:
     return with_shapes(form, asked.shapes, schedule_cuda.units(state.target), rows) if asked.shapes else form
 
 
+def _scheduled(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    """Where memory is little, rows are sorted one after the other."""
+    made = schedule(form, state.target)
+    return made if asked.small or unit.separate else sorted_columns.with_room(made, state.target)
+
+
 def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     target = state.target
     if unit.separate or not target.multiplies_bytes:
@@ -429,7 +435,7 @@ PASSES: tuple[Pass, ...] = (
     _each("narrow", _narrow),
     _each("stripes", _stripes),                      # before tile, which takes the kernels that are left
     _each("tile", _tile),                            # before schedule, which renames the variables that chains share
-    _each("schedule", lambda form, unit, state, asked: schedule(form, state.target)),
+    _each("schedule", _scheduled),
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
     _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products
     _each("bytes", _bytes),                          # before plan, for the same reason

@@ -439,6 +439,28 @@ TCV_ARG(argmax, i32, gt, tcv_i32, int32_t)
 TCV_ARG(argmin, i32, lt, tcv_i32, int32_t)
 #undef TCV_ARG
 
+/* The lanes whose x stands before y in a row that is sorted descending or ascending, whatever their positions (tc_sort.h):
+ * a NaN is above every number and equal to every NaN. */
+static TC_INLINE tcv_mask tcv_descends_f32(tcv_f32 x, tcv_f32 y)
+{
+    return tcv_logical_and_bool(tcv_eq_f32(y, y), tcv_logical_not_bool(tcv_le_f32(x, y)));
+}
+
+static TC_INLINE tcv_mask tcv_ascends_f32(tcv_f32 x, tcv_f32 y)
+{
+    return tcv_logical_and_bool(tcv_eq_f32(x, x), tcv_logical_not_bool(tcv_ge_f32(x, y)));
+}
+
+static TC_INLINE tcv_mask tcv_descends_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_gt_i32(x, y);
+}
+
+static TC_INLINE tcv_mask tcv_ascends_i32(tcv_i32 x, tcv_i32 y)
+{
+    return tcv_lt_i32(x, y);
+}
+
 static TC_INLINE uint8_t tcv_all_bool(tcv_mask x)
 {
     return !tcv_any_bool(tcv_logical_not_bool(x));

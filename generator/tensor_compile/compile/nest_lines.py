@@ -11,6 +11,7 @@ from ..emit.nests.few_outputs import FewOutputs
 from ..emit.nests.forms import Columns, Form, form_of, Scatter, Turns
 from ..emit.nests.row_parts import RowParts
 from ..emit.nests.rows_together import joined_rows
+from ..emit.nests.top_columns import TopColumns
 from ..emit.nests.transpose import SIDE, Transposition
 from ..emit.nests.turned_copies import Turn
 from ..emit.nests.turned_loads import TurnedLoads
@@ -18,6 +19,7 @@ from ..instruction_sets import instruction_set, InstructionSet
 from ..loops.byte_products import ByteProductKernel
 from ..loops.loop_ir import ALONE, ALWAYS, LoopNestKernel
 from ..loops.program_ir import Program
+from ..loops.sorted_columns import SortedColumns
 from .assemble import Made
 
 
@@ -97,5 +99,9 @@ def _of_form(form: Form) -> str:
         return "three bytes of a point stored together"
     if isinstance(form, Columns):
         return "lanes are neighbouring rows, each of whose steps needs the one before"
+    if isinstance(form, TopColumns):
+        return f"lanes are neighbouring rows, {form.side} vectors together, whose first places are registers"
+    if isinstance(form, SortedColumns):
+        return "lanes are neighbouring rows, which are sorted side by side"
     assert isinstance(form, Scatter)
     return "each thread walks all points and stores its own elements"

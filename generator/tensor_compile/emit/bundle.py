@@ -67,7 +67,8 @@ def vectors(include: Path) -> str:
     def text(*names: str) -> str:
         return "".join(inlined(include / name, (include,), {}) for name in names)
 
-    return "\n".join(lines) + "\n" + text("tc_tile.h", "tc_sort.h", "tc_turn.h", "tc_groups.h", "tc_in_turn.h") + \
+    return "\n".join(lines) + "\n" + text(
+        "tc_tile.h", "tc_sort.h", "tc_sort_lanes.h", "tc_turn.h", "tc_groups.h", "tc_in_turn.h") + \
         "#if defined(__arm__) || (defined(__riscv) && __riscv_xlen == 32)\n" + \
         text("tc_bytes.h", "tc_pairs.h", "tc_fixed.h") + "#ifdef __ARM_FEATURE_MVE\n" + text("tc_helium.h") + \
         "#endif\n#endif\n#endif\n"

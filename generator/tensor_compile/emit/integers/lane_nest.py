@@ -43,7 +43,7 @@ def emit_lane_nest(kernel: LoopNestKernel, isa: str, symbol: str) -> str | None:
     if nest is None:
         return None
     nest.nest()
-    return function(nest, symbol, PROCESSOR, [PROCESSOR.header, *HEADERS])
+    return function(nest, symbol, PROCESSOR, [PROCESSOR.header, *HEADERS, *sorted(nest.e.headers)])
 
 
 def _by_lanes(kernel: LoopNestKernel, isa: str) -> _LaneNest | None:

@@ -6,11 +6,13 @@ are walked together: the order of every row stays, and what is loaded and stored
 """
 from __future__ import annotations
 
+from typing import Callable
+
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel, Phase
 from ...loops.scalar_ir import Reduction
 from ...loops.scalars import last, loads, walk
-from ...symbolic import Expr, product, sym, Sym
+from ...symbolic import product, sym, Sym
 from ...symbolic.typical import typical
 from .items import next_item, positions, share
 from .row_sums import copied, row_reduces, row_sum
@@ -36,29 +38,34 @@ def steps_together(kernel: LoopNestKernel, isa: InstructionSet) -> bool:
         and all(not hard and buffers[name].address(index).coefficient(row) == 1 for name, index, hard in places)
 
 
-def _strips(kernel: LoopNestKernel) -> Expr:
-    return (extent(kernel.rows[-1]) + (16 * SIDE - 1)) // (16 * SIDE)
-
-
 def emit(e: ScalarEmitter, kernel: LoopNestKernel) -> None:
-    """Strips of `SIDE` vectors of rows, split over the team."""
-    (phase,), (*alone, row) = kernel.phases, kernel.rows
-    e.lines += share(e, product(extent(s) for s in alone) * _strips(kernel), max(1, kernel.grain // (16 * SIDE)))
-    loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("strip"), e.index(_strips(kernel)))]
+    (phase,), row = kernel.phases, kernel.rows[-1]
+    by_strips(e, kernel, SIDE, lambda first, count, lanes: _strip(e, phase, row, first, count, lanes))
+
+
+def by_strips(e: ScalarEmitter, kernel: LoopNestKernel, side: int,
+              strip: Callable[[str, int, str | None], None]) -> None:
+    """Strips of `side` vectors of rows, split over the team. strip: writes all steps of the rows from a first one on,
+    of so many vectors and lanes (None: all), in a scope that is closed here."""
+    *alone, row = kernel.rows
+    strips = (extent(row) + (16 * side - 1)) // (16 * side)
+    e.lines += share(e, product(extent(s) for s in alone) * strips, max(1, kernel.grain // (16 * side)))
+    loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("strip"), e.index(strips))]
     e.lines += positions(loops, "begin")
     e.open(alone)
     first, end = e.fresh("first"), e.index(extent(row))
-    e.lines.append(f"tc_index {first} = {loops[-1][0]} * {16 * SIDE};")
-    whole = not (extent(row) % (16 * SIDE)).terms
-    _strip(e, phase, row, first, SIDE, None)
-    e.close("" if whole else f"if ({first} + {16 * SIDE} <= {end})")
+    e.lines.append(f"tc_index {first} = {loops[-1][0]} * {16 * side};")
+    whole = not (extent(row) % (16 * side)).terms
+    strip(first, side, None)
+    e.close("" if whole else f"if ({first} + {16 * side} <= {end})")
     if not whole:
         e.open()
-        _strip(e, phase, row, first, 1, None)
-        e.close(f"for (; {first} + 16 <= {end}; {first} += 16)")
+        if side > 1:
+            strip(first, 1, None)
+            e.close(f"for (; {first} + 16 <= {end}; {first} += 16)")
         if (extent(row) % 16).terms:
             rest = e.fresh("rest")
-            _strip(e, phase, row, first, 1, rest)
+            strip(first, 1, rest)
             e.scopes[-1].lines.insert(0, f"const tc_index {rest} = {end} - {first};")
             e.close(f"if ({first} < {end})")
         e.close("else")

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from ...instruction_sets import InstructionSet
 from ...loops.loop_ir import LoopNestKernel
+from ...loops import sorted_columns
+from ...loops.sorted_columns import SortedColumns
 from ...records import dataclass
 from .few_outputs import FewOutputs
 from .row_parts import RowParts
 from .row_sums import is_wide
 from .transpose import Transposition, transposition
 from .turned_copies import Turn, turn
+from .top_columns import TopColumns
 from .turned_loads import TurnedLoads, turned_loads
-from . import columns, few_outputs, lane_groups, turns, window
+from . import columns, few_outputs, lane_groups, top_columns, turns, window
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,8 @@ class Columns:
     """columns.py"""
 
 
-Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | FewOutputs | Turns | Columns
+Form = Scatter | Transposition | Turn | TurnedLoads | RowParts | FewOutputs | Turns | Columns | TopColumns \
+    | SortedColumns
 
 
 def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
@@ -56,4 +60,10 @@ def form_of(kernel: LoopNestKernel, isa: InstructionSet) -> Form | None:
         return RowParts(cut)
     if columns.steps_together(kernel, isa):
         return Columns()
+    top = top_columns.find(kernel, isa)
+    if top is not None:
+        return top
+    ordered = sorted_columns.find(kernel)
+    if ordered is not None and sorted_columns.side_by_side(kernel, ordered):
+        return ordered
     return Turns() if turns.in_turn(kernel, isa) and is_wide(first, isa) else None

@@ -8,8 +8,9 @@ phases run one after the other, each a loop over its variables, the innermost 16
 from __future__ import annotations
 
 from ...instruction_sets import instruction_set, InstructionSet
-from ...loops.loop_ir import Kernel, LoopNestKernel, RowSort
+from ...loops.loop_ir import Kernel, LoopNestKernel
 from ...loops.scalar_ir import Buffer
+from ...loops.sorted_columns import SortedColumns
 from ...symbolic import Sym
 from ..frame import Frame, PROCESSOR
 from .few_outputs import FewOutputs
@@ -17,11 +18,13 @@ from .forms import Columns, Form, form_of, Scatter, Turns
 from .general_nest import GeneralNest
 from ..identity import held
 from .row_parts import RowParts
+from .top_columns import TopColumns
 from .transpose import Transposition
 from .turned_copies import Turn
 from .turned_loads import TurnedLoads
 from ..scalar import C_TYPE, ScalarEmitter, extent, indent
-from . import columns, few_outputs, row_parts, scatter, transpose, turned_copies, turned_loads, turns
+from . import columns, few_outputs, row_parts, scatter, sorted_columns, top_columns, transpose, turned_copies, \
+    turned_loads, turns
 
 # Scheduling before register allocation interleaves what is written one after the other, until registers run out.
 PLAIN_SCHEDULE = ["#if defined(__GNUC__) && !defined(__clang__)", '#pragma GCC optimize("no-schedule-insns")', "#endif"]
@@ -78,6 +81,10 @@ def _loops(nest: GeneralNest, form: Form | None) -> None:
         turns.emit(e, kernel)
     elif isinstance(form, Columns):
         columns.emit(e, kernel)
+    elif isinstance(form, TopColumns):
+        top_columns.emit(e, kernel, form)
+    elif isinstance(form, SortedColumns):
+        sorted_columns.emit(e, kernel, form)
     else:
         nest.nest()
 
@@ -89,14 +96,14 @@ def _headers(form: Form | None, isa: InstructionSet, frame: Frame) -> list[str]:
         return [*found, "tc_transpose.h"]
     if isinstance(form, (Turn, TurnedLoads)):
         return [*found, "tc_turn.h"]
+    if isinstance(form, SortedColumns):
+        return [*found, sorted_columns.HEADER]
     return [*found, "tc_groups.h"] if isinstance(form, RowParts) and form.groups is not None else found
 
 
 def function(nest: GeneralNest, symbol: str, frame: Frame, headers: list[str]) -> str:
     """The C around the loops of a nest."""
     kernel, e = nest.kernel, nest.e
-    if any(isinstance(r, RowSort) for phase in kernel.phases for r in phase.reduces):
-        headers = headers + ["tc_sort.h"]
     head = ["/* SPDX-License-Identifier: Apache-2.0", f" * {kernel.label}: loop nest over {_space(kernel.rows)}"
             f"; phases {'; '.join(_space(s.vars) for s in kernel.phases)}.", *parameters(kernel), " */",
             *(PLAIN_SCHEDULE if nest.isa.plain_schedule else []), *(f'#include "{name}"' for name in headers), "",
