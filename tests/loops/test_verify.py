@@ -323,6 +323,18 @@ raises(LoopError, lambda: verify(replace(ranks, buffers={**ranks.buffers, "w": f
 past, seq = (sym(s) for s in dims.dims)
 verify(dims, (64 - past - seq,))
 ok(True, "unless a guard of the entry says otherwise, by itself and with a predicate")
+border = parse_unit('''tensor_compile.loops 1 lowered "f"
+dim n range=0:64 divisor=1
+buffer output "y" : f32[14*(2*n+1)]
+compute "pad" (i0:14, i1:2) {
+  "y"[(2*n+1)*i0+i1] = f32 0x3f800000
+}
+''', "border")
+raises(LoopError, lambda: verify(border), "pad: two points may store one element of y[2*n*i0 + i0 + i1]",
+       "borders of rows that may be shorter")
+(n,) = (sym(s) for s in border.dims)
+verify(border, (2 * n - 2,))
+ok(True, "unless a guard of the entry says that they are not")
 unguarded = '''tensor_compile.loops 1 lowered "f"
 buffer input "x" : f32[7]
 buffer output "y" : f32[3]

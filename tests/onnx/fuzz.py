@@ -2,16 +2,19 @@
 """Damaged models: whatever is done to a file, the import ends in model text or in one UserError, in bounded time and
 memory.
 
-    fuzz.py SECONDS [SEED] [MODEL...]
+    fuzz.py [--fields] SECONDS [SEED] [MODEL...]
 
-Bytes are flipped, inserted, taken away and repeated, fields moved between files; without models, those of
-test_import.py's kind are made. Prints what went wrong with the seed that does it again; exit code 1 where something
+Bytes are flipped, inserted, taken away and repeated, fields moved between files; with --fields what is changed are
+fields of messages, so that the file stays one of the format: numbers become others, names and messages those of other
+places, fields go, stand twice or have another number. Without models, those of test_import.py's kind are made. Prints what went wrong with the seed that does it again; exit code 1 where something
 did. What was found is kept in damaged/ as files, which test_damaged.py reads.
 """
 from __future__ import annotations
 
+import copy
 import random
 import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import encode as e
@@ -73,10 +76,110 @@ def damaged(models: list[bytes], r: random.Random) -> bytes:
     return bytes(data)
 
 
+VARINT, LONG, BYTES, WORD = 0, 1, 2, 5    # how a field is written
+WILD = (0, 1, 2, 3, 5, 7, 16, -1, -2, 1 << 31, 1 << 40, (1 << 63) - 1, -(1 << 63))
+
+
+@dataclass
+class Field:
+    """value: a number, bytes or, of a message, its fields."""
+
+    number: int
+    wire: int
+    value: int | bytes | list["Field"]
+
+    def write(self) -> bytes:
+        head = e.varint(self.number << 3 | self.wire)
+        if isinstance(self.value, int):
+            return head + e.varint(self.value)
+        body = self.value if isinstance(self.value, bytes) else b"".join(f.write() for f in self.value)
+        return head + (e.varint(len(body)) + body if self.wire == BYTES else body)
+
+
+def fields(data: bytes) -> list[Field] | None:
+    """The fields of a message; None where the bytes are none."""
+    found, at = [], 0
+    while at < len(data):
+        tag, at = _varint(data, at)
+        if tag <= 7 or at < 0:
+            return None
+        wire = tag & 7
+        if wire == VARINT:
+            value, at = _varint(data, at)
+            if at < 0:
+                return None
+            found.append(Field(tag >> 3, wire, value))
+            continue
+        size = {LONG: 8, WORD: 4}.get(wire, -1)
+        if wire == BYTES:
+            size, at = _varint(data, at)
+        if at < 0 or size < 0 or at + size > len(data):
+            return None
+        body, at = data[at:at + size], at + size
+        within = fields(body) if wire == BYTES and len(body) > 1 else None
+        found.append(Field(tag >> 3, wire, within or body))
+    return found
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A number, and where what follows begins; -1: there is none."""
+    value = 0
+    for i in range(10):
+        if at + i >= len(data):
+            break
+        value |= (data[at + i] & 0x7f) << 7 * i
+        if data[at + i] < 128:
+            return value, at + i + 1
+    return 0, -1
+
+
+def _below(lists: list[list[Field]]) -> list[tuple[list[Field], int]]:
+    """Every field, as the list that has it and its place there."""
+    found, left = [], list(lists)
+    while left:
+        one = left.pop()
+        found += [(one, i) for i in range(len(one))]
+        left += [f.value for f in one if isinstance(f.value, list)]
+    return found
+
+
+def damaged_fields(models: list[bytes], r: random.Random) -> bytes:
+    """A model some of whose fields are others."""
+    whole, other = fields(r.choice(models)) or [], fields(r.choice(models)) or []
+    for _ in range(r.choice((1, 1, 1, 2, 4))):
+        places = _below([whole])
+        if not places:
+            break
+        holder, at = r.choice(places)
+        same = [list_[i] for list_, i in _below([whole, other]) if list_[i].wire == holder[at].wire]
+        kind = r.randrange(7)
+        if kind == 0:
+            del holder[at]
+        elif kind == 1:
+            holder.insert(r.randrange(len(holder) + 1), copy.deepcopy(holder[at]))
+        elif kind == 2:
+            holder[at] = replace(holder[at], number=r.choice((1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 14, 20)))
+        elif kind == 3:
+            alike = [f for f in same if f.number == holder[at].number]
+            holder[at] = replace(holder[at], value=copy.deepcopy(r.choice(alike).value))
+        elif isinstance(holder[at].value, int):
+            holder[at] = replace(holder[at], value=r.choice((*WILD, holder[at].value + 1, holder[at].value * 2)))
+        elif kind == 4:
+            holder[at] = replace(holder[at], value=copy.deepcopy(r.choice(same).value))
+        elif holder[at].wire == BYTES:
+            holder[at] = replace(holder[at], value=r.choice((b"", b"x", b"Shape", b"Loop", bytes(8), b"\xff" * 8,
+                                                             "\u00e9".encode(), b"\xff")))
+        else:
+            holder[at] = replace(holder[at], value=r.choice((bytes(8), b"\xff" * 8))[:len(holder[at].value)])
+    return b"".join(f.write() for f in whole)
+
+
 def main() -> int:
-    models = [Path(p).read_bytes() for p in sys.argv[3:]] or seeds()
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 1
-    return fuzz(reader.import_file, "model.onnx", lambda r: damaged(models, r), float(sys.argv[1]), seed)
+    words = [word for word in sys.argv[1:] if word != "--fields"]
+    damage = damaged_fields if "--fields" in sys.argv else damaged
+    models = [Path(p).read_bytes() for p in words[2:]] or seeds()
+    seed = int(words[1]) if len(words) > 1 else 1
+    return fuzz(reader.import_file, "model.onnx", lambda r: damage(models, r), float(words[0]), seed)
 
 
 if __name__ == "__main__":

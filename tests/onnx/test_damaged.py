@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Damaged models end in one error: a fixed number of what fuzz.py tries (641 took a body for one with enough
-outputs), and what its long runs found."""
+outputs), of bytes and of fields, and what its long runs found."""
 import random
 import tempfile
 from pathlib import Path
@@ -25,6 +25,13 @@ with tempfile.TemporaryDirectory() as folder:
             if found := attempt(fuzz.reader.import_file, path):
                 wrong.append((seed, found))
         equal(wrong, [], f"seeds {begin} to {begin + 99}: a model or one error")
+    for begin in range(1, 2001, 500):
+        wrong = []
+        for seed in range(begin, begin + 500):
+            path.write_bytes(fuzz.damaged_fields(models, random.Random(seed)))
+            if found := attempt(fuzz.reader.import_file, path):
+                wrong.append((seed, found))
+        equal(wrong, [], f"seeds {begin} to {begin + 499} of fields: a model or one error")
     for seed, what in FOUND.items():
         path.write_bytes(fuzz.damaged(models, random.Random(seed)))
         equal(attempt(fuzz.reader.import_file, path), "", f"seed {seed}: {what}")

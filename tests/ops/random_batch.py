@@ -10,12 +10,15 @@ from __future__ import annotations
 import io
 import math
 import os
+import platform
 import random
+import re
 import struct
 import subprocess
 import sys
 import tempfile
 import warnings
+from collections import Counter
 from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -24,28 +27,59 @@ from typing import Any
 ROOT = Path(os.environ["TC_SOURCE_ROOT"])
 sys.path[1:1] = [str(ROOT / "tests" / "interpreter")]
 
+import random_layers
 import random_ops
 import st
 from random_graph_c import MOST, Graph, Value, more_zeros, no_zeros
 from joined import compile_as
-from runner import CALLER, words
+from runner import CALLER, EMULATED, NATIVE, Machine, words
 from tensor_compile.compile import assemble, model_program
 from tensor_compile.compile.cache import Cache
 from tensor_compile.compile.given import failed_guard
 from tensor_compile.compile.options import Options
 from tensor_compile.compile.progress import Progress
+from tensor_compile.emit.nests import far
 from tensor_compile.graph.text import print_module
+from tensor_compile.loops import stripe_gains
+from tensor_compile.loops.program_ir import regions, Tiles
 
 TRIED = (0, 1, 2, 3, 5, 8, 16, 17, 33)    # sizes of dynamic dims
 CASES = 3                                 # sizes of a graph, at most
+FAMILIES = {"values": random_ops.graph, "layers": random_layers.graph}
 FORMAT = {"float32": ("F32", "f"), "float64": ("F64", "d")}
 UNIT = {"f32": 2.0**-23, "f64": 2.0**-52}
+
+
+@dataclass(frozen=True)
+class Way:
+    """How a model is built and run. memory, numerics: the tool's options; caches: bytes of the second and the third
+    cache (0: the target's own), of a team of up to five; stripes: what chains lose by them does not count; arch: ""
+    for this machine's, else one that is emulated; sanitize: what GCC's -fsanitize looks for."""
+
+    memory: str = "fast"
+    numerics: str = "exact"
+    caches: tuple[int, int] = (0, 0)
+    stripes: bool = False
+    arch: str = ""
+    sanitize: str = ""
+
+    @property
+    def cflags(self) -> tuple[str, ...]:
+        return (f"-fsanitize={self.sanitize}", "-fno-sanitize-recover=all", "-g") if self.sanitize else ()
+
+    @property
+    def words(self) -> str:
+        """The options of the command line."""
+        return " ".join((f"--memory {self.memory}", f"--numerics {self.numerics}",
+                         "--caches {},{}".format(*self.caches), *(["--stripes"] if self.stripes else []),
+                         *([f"--arch {self.arch}"] if self.arch else []),
+                         *([f"--sanitize {self.sanitize}"] if self.sanitize else [])))
 
 
 @dataclass
 class Job:
     """What a worker is asked for. optimise: the kernels' -O; torch: whether PyTorch's values are wanted; optimize: the
-    tool's option, which says what kernels may be one."""
+    tool's option, which says what kernels may be one; family: of FAMILIES."""
 
     seeds: list[int]
     isas: tuple[str, ...]
@@ -53,14 +87,17 @@ class Job:
     optimise: str
     torch: bool
     optimize: str = "speed"
+    family: str = "values"
+    way: Way = Way()
 
 
 @dataclass
 class Outcome:
     """failures: (seed, what is wrong). cases: sizes run; values: outputs compared with PyTorch's; refused: those that
-    PyTorch has no values for; kernels: compiled."""
+    PyTorch has no values for; kernels: compiled. forms: how many kernels and regions are in each."""
 
     failures: list[tuple[int, str]] = field(default_factory=list)
+    forms: Counter[str] = field(default_factory=Counter)
     graphs: int = 0
     cases: int = 0
     values: int = 0
@@ -69,6 +106,7 @@ class Outcome:
 
     def add(self, other: "Outcome") -> None:
         self.failures += other.failures
+        self.forms += other.forms
         for name in ("graphs", "cases", "values", "refused", "kernels"):
             setattr(self, name, getattr(self, name) + getattr(other, name))
 
@@ -92,7 +130,7 @@ def run(job: Job) -> Outcome:
 
 
 def _run(job: Job) -> Outcome:
-    graphs = [random_ops.graph(seed) for seed in job.seeds]
+    graphs = [FAMILIES[job.family](seed) for seed in job.seeds]
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         tensors = {f"{g.name}.{v.name}": tensor(g, v, {}) for g in graphs for v in g.weights}
@@ -103,7 +141,7 @@ def _run(job: Job) -> Outcome:
             encoding="utf-8")
         cache = Cache(Path(job.cache))
         made = build(folder, job, cache)
-        found = Outcome(graphs=len(graphs), kernels=len(made.sources.by_symbol))
+        found = Outcome(graphs=len(graphs), kernels=len(made.sources.by_symbol), forms=forms(made))
         cases: list[tuple[Graph, dict[str, int], str]] = []
         lines, given = [], {}
         for g in graphs:
@@ -119,23 +157,66 @@ def _run(job: Job) -> Outcome:
         (folder / "cases").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
         (folder / "graph.tcg").write_text(print_module(assemble.placed(made.compiled.reference, made)),
                                           encoding="utf-8")
-        found.failures += execute(folder, made, cache, lines)
+        found.failures += execute(folder, made, cache, lines, job.way)
         found.cases = len(cases)
-        if job.torch:
+        if job.torch and job.way.numerics == "exact":
             outputs = results(folder / "results")
             for g, dims, key in cases:
+                if g.dtype not in UNIT:
+                    continue
                 compare(found, g, dims, key, given, tensors, outputs)
     return found
 
 
 def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
     """With the verifiers on, in this process alone."""
+    way = job.way
     options = Options(model=str(folder / "graphs.c"), shown="graphs.c", object="model.o", header="model.h",
-                      cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize)
+                      cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize,
+                      memory=way.memory, numerics=way.numerics, cc=machine(way).cc, cflags=way.cflags)
     compile_as(options.optimize, job.optimise)
+    usual = far.FAR, far.NEAR, stripe_gains.SURE
+    if any(way.caches):
+        options = replace(options, target_file=caches(folder, way))
+        far.FAR, far.NEAR = way.caches
+    if way.stripes:
+        stripe_gains.SURE = 0.0
     said = io.StringIO()
-    with Progress() as progress, redirect_stdout(said):
-        return assemble.run(options, progress)
+    try:
+        with Progress() as progress, redirect_stdout(said):
+            return assemble.run(options, progress)
+    finally:
+        far.FAR, far.NEAR, stripe_gains.SURE = usual
+
+
+def machine(way: Way) -> Machine:
+    return EMULATED[way.arch] if way.arch else NATIVE
+
+
+def caches(folder: Path, way: Way) -> str:
+    """The path of the architecture's target file with these caches, and a team of five."""
+    arch = way.arch or platform.machine()
+    text = (ROOT / "targets" / f"{arch}.toml").read_text(encoding="utf-8")
+    for word, value in (("threads", 5), ("l2", way.caches[0]), ("l3", way.caches[1])):
+        text = re.sub(rf"(?m)^{word} = \d+", f"{word} = {value}", text)
+    (folder / "caches.toml").write_text(text, encoding="utf-8")
+    return str(folder / "caches.toml")
+
+
+MARKS = {"taken in turn": "tcv_take_", "put in turn": "tcv_put_", "past the caches": "tcv_stream_", "even": "tcv_evens_",
+         "joined vectors": "tcv_shifted_"}
+
+
+def forms(made: assemble.Made) -> Counter[str]:
+    """Kernels and regions of several kinds."""
+    found = Counter[str]()
+    for source in made.sources.by_symbol.values():
+        found.update(name for name, mark in MARKS.items() if mark in source.text)
+    for f in made.compiled.plan.functions:
+        for v in f.variants:
+            found.update("stripes" if r.windows else "tiles" for r in regions(v.program.steps) if isinstance(r, Tiles))
+            found["variants"] += len(f.variants) > 1
+    return found
 
 
 def sizes_of(g: Graph, made: assemble.Made) -> list[dict[str, int]]:
@@ -177,10 +258,11 @@ def tensor(g: Graph, v: Value, dims: dict[str, int], turn: int = 0) -> tuple[str
     return g.dtype.upper(), shape, [rng.randrange(-span, span + 1) / 8 for _ in range(count)]
 
 
-def execute(folder: Path, made: assemble.Made, cache: Cache, lines: list[str]) -> list[tuple[int, str]]:
+def execute(folder: Path, made: assemble.Made, cache: Cache, lines: list[str], way: Way = Way()
+            ) -> list[tuple[int, str]]:
     """Runs the cases; what is not as it should be, by seed."""
-    program = model_program.model_program(made, (), cache, 1, CALLER, [], folder / "run-cases")
-    result = subprocess.run([str(program), "graph.tcg", "cases", "given.safetensors", "results"], cwd=folder,
+    program = model_program.model_program(made, way.cflags, cache, 1, CALLER, [], folder / "run-cases")
+    result = subprocess.run([*machine(way).wrapper, str(program), "graph.tcg", "cases", "given.safetensors", "results"], cwd=folder,
                             capture_output=True, text=True, check=False)
     failed: list[tuple[int, str]] = []
     seen = 0

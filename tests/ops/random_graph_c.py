@@ -13,7 +13,6 @@ from typing import Any, Callable
 
 SIZES = (1, 1, 1, 2, 2, 3, 4, 5, 7, 8, 16, 17, 20, 33)
 MOST = 40            # of a dynamic size
-ELEMENTS = 6000      # of a tensor, at the largest sizes
 LARGEST = 1e6        # magnitudes beyond are not computed with
 
 
@@ -44,9 +43,18 @@ class Size:
         total = 0
         for names, c in self.terms.items():
             for name in names:
-                c *= dims[name]
+                c *= name.size.at(dims) // name.by if isinstance(name, Quotient) else dims[name]
             total += c
         return total
+
+    def over(self, by: int) -> "Size":
+        """Divided, and rounded down."""
+        if all(c % by == 0 for m, c in self.terms.items() if m):
+            terms = {m: c // by for m, c in self.terms.items()}
+        else:
+            terms = {(Quotient(self, by),): 1}
+        return Size(terms, str(self.constant // by) if self.constant is not None else
+                    f"tc_dim_floordiv({self.text}, {by})")
 
     def __add__(self, other: "Size") -> "Size":
         terms = dict(self.terms)
@@ -67,6 +75,15 @@ def _text(a: Size, b: Size, op: str, value: Callable) -> str:
     if a.constant is not None and b.constant is not None:
         return str(value((a.constant, b.constant)))
     return f"tc_dim_{op}({a.text}, {b.text})"
+
+
+class Quotient(str):
+    """What stands for a size that is divided, among the names of dims."""
+
+    def __new__(cls, size: Size, by: int) -> "Quotient":
+        made = str.__new__(cls, f"({size.key})/{by}")
+        made.size, made.by = size, by    # type: ignore[attr-defined]
+        return made
 
 
 ONE = Size.of(1)
@@ -173,12 +190,15 @@ class Refused(Exception):
 
 
 class Maker:
-    """Draws a graph. What operations need is in random_ops.py."""
+    """Draws a graph. What operations need is in random_ops.py. largest: elements of a tensor, at the largest sizes."""
+
+    dtypes: tuple[str, ...] = ("f32", "f32", "f32", "f64")
+    largest = 6000
 
     def __init__(self, seed: int, operations: list):
         self.rng = random.Random(f"graph {seed}")
         rng = self.rng
-        self.graph = Graph(seed, rng.choice(("f32", "f32", "f32", "f64")))
+        self.graph = Graph(seed, rng.choice(self.dtypes))
         self.dims = {}
         for letter in "nm"[: rng.choice((0, 1, 1, 2))]:
             special = rng.choice(((), (), (1,), (1, 3), (16,), (3, 17)))
@@ -191,8 +211,7 @@ class Maker:
             self.dims[dim.name] = Size({(dim.name,): 1}, letter)
         self.values: list[Value] = []
         self.count = 0
-        for _ in range(rng.choice((1, 1, 2, 2, 3))):
-            self.input(self.shape(rng.choice((1, 2, 2, 2, 3, 3, 4))))
+        self.inputs()
         steps = rng.randrange(4, 13)
         for _ in range(20 * steps):
             if len(self.graph.steps) >= steps:
@@ -207,6 +226,11 @@ class Maker:
                 dropped = {f"v{i}" for i in range(number, self.count)}
                 self.values = [v for v in self.values if v.name not in dropped]
         self.finish()
+
+    def inputs(self) -> None:
+        """What the graph begins with."""
+        for _ in range(self.rng.choice((1, 1, 2, 2, 3))):
+            self.input(self.shape(self.rng.choice((1, 2, 2, 2, 3, 3, 4))))
 
     def line(self, text: str) -> None:
         self.graph.lines.append(text)
@@ -224,7 +248,7 @@ class Maker:
     def shape(self, rank: int) -> Shape:
         while True:
             found = tuple(self.size() for _ in range(rank))
-            if self.elements(found) <= ELEMENTS:
+            if self.elements(found) <= self.largest:
                 return found
 
     def elements(self, shape: Shape) -> int:
@@ -285,7 +309,7 @@ class Maker:
             raise Refused
         made = []
         for shape, kind, exact, most, below in results:
-            if self.elements(shape) > ELEMENTS or len(shape) > 5:
+            if self.elements(shape) > self.largest or len(shape) > 5:
                 raise Refused
             top = max((o.most for o in operands), default=1.0) if most is None else most
             made.append(Value(self.fresh(), kind, tuple(shape), exact, top, below))

@@ -11,15 +11,16 @@ from .scalars import empty, extent, lasts
 _MOST_SPLITS = 8
 
 
-def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
-    """Different values of the variables lead to different elements b[index]. Where iterations of loops lead to
+def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...], facts: tuple[Expr, ...] = ()) -> bool:
+    """Different values of the variables lead to different elements b[index]. facts: what is >= 0. Where iterations of loops lead to
     different ones as well, that is proved of them too: it says that there is an iteration at all, that its sizes are
     not 0."""
     iterations = tuple(sorted((s for s in b.address(index).symbols() if s.is_iteration), key=lambda s: s.key))
-    return _one_to_one(b, index, variables) or iterations != () and _one_to_one(b, index, (*variables, *iterations))
+    return _one_to_one(b, index, variables, facts) or \
+        iterations != () and _one_to_one(b, index, (*variables, *iterations), facts)
 
 
-def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) -> bool:
+def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...], facts: tuple[Expr, ...]) -> bool:
     if b.is_empty:
         return True
     address = b.address(index)
@@ -35,7 +36,7 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...]) 
         address = address.substitute({s: sym(pair[0]) * divided.den + sym(pair[1])})
         variables = (*(v for v in variables if v is not s), *pair)
     steps = []
-    there = lasts(variables)
+    there = lasts(variables) + facts
     for s in variables:
         if s.hi == 0:
             continue

@@ -54,11 +54,12 @@ def _loads(kernel: Kernel) -> Iterator[tuple[Load, tuple[Expr, ...]]]:
         yield from guarded_loads(v)
 
 
-def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False) -> list[str]:
+def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = False, facts: tuple[Expr, ...] = ()
+                 ) -> list[str]:
     """Stores of which two points may be of one element. Scratch belongs to one thread, which walks its rows one after
-    the other. in_tiles: `between_tiles` looks at the points of all tiles together."""
+    the other. in_tiles: `between_tiles` looks at the points of all tiles together; facts: what is >= 0."""
     if isinstance(item, PreparedKernel):
-        return same_element(buffers, item.rows) + same_element(buffers, item.contraction)
+        return same_element(buffers, item.rows, facts=facts) + same_element(buffers, item.contraction, facts=facts)
     problems = []
     for s, variables in _stored(item):
         b = buffers[s.buffer]
@@ -71,7 +72,7 @@ def same_element(buffers: dict[str, Buffer], item: Element, in_tiles: bool = Fal
             variables = (*(v for v in variables if v in within), *(g for g, _ in s.dynamic))
         if b.kind == "scratch":
             variables = tuple(v for v in variables if not isinstance(item, LoopNestKernel) or v not in item.rows)
-        if not one_to_one(b, s.index, variables):
+        if not one_to_one(b, s.index, variables, facts):
             problems.append(f"{item.label}: two points may store one element of {b.name}[{_text(s.index)}]")
     # what parts share: `crossed`
     for part in item.contractions if isinstance(item, GroupedContractionKernel) else (item,):

@@ -135,7 +135,7 @@ class _Checker:
 
     def item(self, item: Any, written: set[str]) -> None:
         self.problems += verify_variables.unbound(item)
-        self.problems += races.same_element(self.buffers, item)
+        self.problems += races.same_element(self.buffers, item, facts=self.facts)
         if isinstance(item, CheckKernel):
             self.readable(item.label, {item.buffer.name}, written)
             return
@@ -183,7 +183,8 @@ class _Checker:
                 self.extern(k)
             self.readable(k.label, reads, written)
         written |= writes
-        self.problems += races.same_element(self.buffers, k, self.in_tiles) + races.crossed(self.buffers, k)
+        self.problems += races.same_element(self.buffers, k, self.in_tiles, self.facts)
+        self.problems += races.crossed(self.buffers, k)
 
     def nest(self, k: LoopNestKernel, written: set[str]) -> None:
         mine: set[str] = set()

@@ -110,6 +110,8 @@ def reverse_sequence(n: Node) -> None:
     time, batch = n.integer("time_axis", 0), n.integer("batch_axis", 1)
     if {time, batch} != {0, 1}:
         raise Malformed("time_axis and batch_axis are not 0 and 1")
+    if x.rank < 2 or lengths.rank != 1:
+        raise Malformed(f"sequences of rank {x.rank}, lengths of rank {lengths.rank}")
     # Element t of a sequence of length l is element l - 1 - t, behind the length t itself.
     total = n.dim(x.shape[time])
     steps = f"tc_unsqueeze(tc_arange(g, TC_I64, {total}), {1 - time})"

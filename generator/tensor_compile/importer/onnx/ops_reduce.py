@@ -141,7 +141,7 @@ def softmax(n: Node) -> None:
     x = n.input(0)
     axis = n.integer("axis", -1 if n.opset >= 13 else 1)
     axis = axis + x.rank if axis < 0 else axis
-    if not 0 <= axis <= max(x.rank - 1, 0) and not (n.opset < 13 and axis == x.rank):
+    if not 0 <= axis < x.rank and not (n.opset < 13 and 0 < axis == x.rank):
         raise Malformed(f"axis {axis} of a tensor of rank {x.rank}")
     axes = [axis] if n.opset >= 13 else list(range(axis, x.rank))
     if n.op_type != "Hardmax":

@@ -21,6 +21,8 @@ def nonzero(n: Node) -> None:
 @op("Compress", since=9)
 def compress(n: Node) -> None:
     x, mask = n.input(0), n.input(1)
+    if mask.rank != 1:
+        raise Malformed(f"a condition of rank {mask.rank}")
     axis = n.axis(n.integer("axis"), x.rank) if n.has("axis") else None
     if axis is None:
         x, axis = n.let(f"tc_reshape({x}, {n.dim(product(x.shape))})", x.dtype, (product(x.shape),)), 0

@@ -168,7 +168,7 @@ class Node:
 
     def axis(self, value: int, rank: int) -> int:
         """An axis counted from the front."""
-        if not -rank <= value < max(rank, 1):
+        if not -rank <= value < rank:
             raise Malformed(f"axis {value} of a tensor of rank {rank}")
         return value + rank if value < 0 else value
 
