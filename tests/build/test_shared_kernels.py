@@ -12,7 +12,7 @@ from tensor_compile.emit.contraction import candidates
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.shared import Shared, shared
-from tensor_compile.loops.loop_ir import Kernel
+from tensor_compile.loops.loop_ir import ContractionKernel, Kernel
 from tensor_compile.loops.program_ir import ModelPlan
 from tensor_compile.loops.parse import parse_unit
 
@@ -63,6 +63,28 @@ for optimize in ("size", "balanced", "speed"):
 alone = pipeline.run(network((4,)), "m.tcg", TARGET, {}).plan
 (text,) = [source.text for source in kernel_sources(alone, TARGET, "size").by_symbol.values()]
 ok(not re.search(r"\bd\[1\]", text), "a kernel that is alone keeps its constants")
+
+# -- windows of several sizes, of which code has tables: one function each
+WINDOWS = (3, 5, 3, 5)
+layers = "".join(f"""\
+  %{3 * i + 1} = weight() {{name="w{i}"}} : f32[8,8,{k},{k}] loc("m.c":3)
+  %{3 * i + 2} = convolution(%{3 * i}, %{3 * i + 1}) {{stride=[1, 1], low=[{k // 2}, {k // 2}], high=[{k // 2}, {k // 2}], \
+dilation=[1, 1], groups=1}} : f32[1,8,9,9] loc("m.c":3)
+  %{3 * i + 3} = abs(%{3 * i + 2}) : f32[1,8,9,9] loc("m.c":3)
+""" for i, k in enumerate(WINDOWS))
+IMAGES = f"""tensor_compile.graph 1
+model "m"
+file 0 "m.safetensors"
+{"".join(f'weight "w{i}" : f32[8,8,{k},{k}] file=0 loc("m.c":3)' + chr(10) for i, k in enumerate(WINDOWS))}
+function m(%0 "x" : f32[1,8,9,9] loc("m.c":2)) entry {{
+{layers}  return "y" %{3 * len(WINDOWS)} loc("m.c":6)
+}}
+"""
+plan = pipeline.run(IMAGES, "m.tcg", TARGET, {}).plan
+convolutions = [s.kernel for s in plan.functions[0].variants[0].program.steps if isinstance(s.kernel, ContractionKernel)]
+sources = kernel_sources(plan, TARGET, "size")
+symbols = [sources.symbol(k, "avx2") for k in convolutions]
+equal((len(symbols), len(set(symbols[1:3]))), (4, 2), "convolutions of other windows are other functions")
 
 # -- few micro-kernels where little code is asked for
 def micros(plan: ModelPlan) -> set[str]:

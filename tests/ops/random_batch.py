@@ -53,7 +53,7 @@ UNIT = {"f32": 2.0**-23, "f64": 2.0**-52}
 @dataclass(frozen=True)
 class Way:
     """How a model is built and run. memory, numerics: the tool's options; caches: bytes of the second and the third
-    cache (0: the target's own), of a team of up to five; stripes: what chains lose by them does not count; arch: ""
+    cache (0: the target's own), of a team of up to five; stripes: all chains run so whose rows stay in the second cache; arch: ""
     for this machine's, else one that is emulated; sanitize: what GCC's -fsanitize looks for."""
 
     memory: str = "fast"
@@ -175,18 +175,20 @@ def build(folder: Path, job: Job, cache: Cache) -> assemble.Made:
                       cache=job.cache, isas=job.isas, tune="off", verify=True, jobs=1, optimize=job.optimize,
                       memory=way.memory, numerics=way.numerics, cc=machine(way).cc, cflags=way.cflags)
     compile_as(options.optimize, job.optimise)
-    usual = far.FAR, far.NEAR, stripe_gains.SURE
+    gains = stripe_gains._Gains
+    usual = far.FAR, far.NEAR, stripe_gains.FEWEST, gains.gain
     if any(way.caches):
         options = replace(options, target_file=caches(folder, way))
         far.FAR, far.NEAR = way.caches
     if way.stripes:
-        stripe_gains.SURE = 0.0
+        stripe_gains.FEWEST = 1
+        gains.gain = lambda self, part, costs, block: float(sum(costs.values))
     said = io.StringIO()
     try:
         with Progress() as progress, redirect_stdout(said):
             return assemble.run(options, progress)
     finally:
-        far.FAR, far.NEAR, stripe_gains.SURE = usual
+        far.FAR, far.NEAR, stripe_gains.FEWEST, gains.gain = usual
 
 
 def machine(way: Way) -> Machine:

@@ -29,6 +29,7 @@ class LayerMaker(Maker):
     largest = 40000
 
     def inputs(self) -> None:
+        """Often with a chain of layers behind them."""
         rng = self.rng
         for _ in range(rng.choice((1, 1, 2))):
             while True:
@@ -38,6 +39,11 @@ class LayerMaker(Maker):
                 if self.elements(shape) <= self.largest:
                     break
             self.input(shape)
+        if rng.random() < 0.5:
+            try:
+                chain(self)
+            except Refused:
+                pass
 
     def weight(self, shape: Shape) -> Value:
         """For the operation that asks for it alone; some are inputs."""
@@ -61,7 +67,7 @@ class LayerMaker(Maker):
 
     def finish(self) -> None:
         """Often with the last value as the only result: all others are handed on within the model."""
-        if self.rng.random() < 0.5 and self.graph.steps:
+        if self.rng.random() < 0.6 and self.graph.steps:
             self.values = [*self.graph.inputs, self.graph.steps[-1].results[0]]
             self.graph.outputs.append(("r", self.values[-1]))
             self.line(f'tc_output(g, "r", {self.values[-1].name});')
@@ -369,8 +375,16 @@ def chain(m: LayerMaker) -> None:
     """Layers each of which reads what the one before it made, and nobody else does."""
     m.newest = True
     try:
-        for _ in range(m.rng.choice((2, 3, 4))):
-            m.rng.choice((convolution, convolution, depthwise, depthwise, pooling, transposed, activation_of))(m)
+        made, most = 0, m.rng.choice((2, 3, 4))
+        for _ in range(12):
+            if made < most:
+                try:
+                    m.rng.choice((convolution, convolution, depthwise, depthwise, pooling, transposed, activation_of))(m)
+                    made += 1
+                except Refused:   # before anything is made
+                    pass
+        if not made:
+            raise Refused
     finally:
         m.newest = False
 
@@ -392,13 +406,15 @@ def recurrent(m: LayerMaker) -> None:
     hidden = rng.choice((1, 5, 8, 16, 17, 32, 40))
     wide = Size.of(gates * hidden)
     ws = [m.weight((wide, x.shape[2])), m.weight((wide, Size.of(hidden))), m.weight((wide,)), m.weight((wide,))]
-    fields = ", ".join(f".{f} = {w.name}" for f, w in zip(("ih", "hh", "ih_bias", "hh_bias"), ws))
+    texts = (ws[0].name, f"tc_mul({ws[1].name}, 0.125)", ws[2].name, ws[3].name)   # errors do not grow step by step
+    fields = ", ".join(f".{f} = {text}" for f, text in zip(("ih", "hh", "ih_bias", "hh_bias"), texts))
     m.make(f"tc_{name}({x.name}, NULL, .weights = (tc_recurrent_weights[]){{{{{fields}}}}})", [x, *ws],
            lambda t, d, *of: _recurrent(t, name, *of), (*x.shape[:2], Size.of(hidden)), most=1.0)
 
 
 def _recurrent(t: Any, name: str, x: Any, ih: Any, hh: Any, ih_bias: Any, hh_bias: Any) -> Any:
     h = c = t.zeros(x.shape[1], hh.shape[1], dtype=x.dtype)
+    hh = hh * 0.125
     found = []
     for row in x:
         a, b = row @ ih.T + ih_bias, h @ hh.T + hh_bias

@@ -6,8 +6,8 @@ differ in constants such as the dilation of a convolution or the part of a conca
 go together are one argument: where one kernel has 2 and 4, and another one has 8 and 16, the second is twice the first.
 An argument is a dim of the shared kernel, whose range is that of its values, so all that emitters know of dims holds.
 
-Not every constant may differ: what code is made for stays. A step of 1 is a row in memory, an axis of 1 is none, and a
-division by a constant is a multiplication. Where speed counts, only the first operand of a contraction may be walked by
+Not every constant may differ: what code is made for stays. A step of 1 is a row in memory, an axis of 1 is none, a
+division by a constant is a multiplication, and of a window's terms tables are made, as many as it has. Where speed counts, only the first operand of a contraction may be walked by
 other offsets and steps: its addresses are computed outside of the innermost loop.
 """
 from __future__ import annotations
@@ -147,6 +147,7 @@ class _Form(Walk):
         self.constants: list[_Constant] = []
         self.place, self.kind = "", "offset"
         self.summed: set[Atom] = set(kernel.k) if isinstance(kernel, ContractionKernel) else set()
+        self.window: set[Sym] = set(kernel.k[:-1]) if isinstance(kernel, ContractionKernel) else set()
         self.value(kernel)
         self.key: Hashable = tuple(self.entries), tuple(c.value for c in self.constants if c.kind == "fixed")
 
@@ -182,7 +183,8 @@ class _Form(Walk):
         if isinstance(x, FloorDiv):
             return [self.value(x.num), self.within("fixed", x.den)]
         if isinstance(x, Sym):
-            end = None if x.hi is None else self.within("fixed" if x.is_dim else "size", wrap(x.hi) + 1)
+            kind = "fixed" if x.is_dim or x in self.window else "size"
+            end = None if x.hi is None else self.within(kind, wrap(x.hi) + 1)
             return [x.name, x.lo, end, x.divisor, x.is_dim]
         if isinstance(x, Buffer):
             kind = "fixed" if x.kind == "scratch" else "size"
