@@ -167,7 +167,10 @@ class Line:
         """Finds the loads whose elements lie between another's. They exist where that one's do."""
         if self.shifts:
             self.shift()
-        places = {(x.buffer, self.guards[x], self.address(x)): x for x in self.ranges if self.step(x) in IN_TURN}
+        places: dict[tuple[str, tuple[Expr, ...], Expr], Load] = {}
+        for x in self.ranges:
+            if self.step(x) in IN_TURN and places.setdefault((x.buffer, self.guards[x], self.address(x)), x) is not x:
+                self.base[x] = x, True    # the end of a line, and the beginning of the next one
         for x in sorted(places.values(), key=self._constant):
             if x in self.base or x in self.runs:
                 continue
