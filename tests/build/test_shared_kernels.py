@@ -12,6 +12,7 @@ from tensor_compile.emit.contraction import candidates
 from tensor_compile.emit.driver import emit_driver
 from tensor_compile.emit.identity import identity
 from tensor_compile.emit.shared import Shared, shared
+from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.loops.loop_ir import ContractionKernel, Kernel
 from tensor_compile.loops.program_ir import ModelPlan
 from tensor_compile.loops.parse import parse_unit
@@ -94,24 +95,38 @@ def micros(plan: ModelPlan) -> set[str]:
 
 WIDTHS = (64, 48, 160, 40)
 DOT = "{lhs_batch=[], rhs_batch=[], lhs_contract=[1], rhs_contract=[0], order=seq}"
-layers = "".join(f"""\
+
+
+def products(widths: tuple[int, ...]) -> str:
+    """A product of n rows for each width, by a matrix of so many columns."""
+    sizes = list(enumerate(zip((20, *widths), widths)))
+    layers = "".join(f"""\
   %{3 * i + 1} = weight() {{name="w{i}"}} : f32[{k},{n}] loc("m.c":3)
   %{3 * i + 2} = dot(%{3 * i}, %{3 * i + 1}) {DOT} : f32[n,{n}] loc("m.c":3)
   %{3 * i + 3} = abs(%{3 * i + 2}) : f32[n,{n}] loc("m.c":3)
-""" for i, (k, n) in enumerate(zip((20, *WIDTHS), WIDTHS)))
-PRODUCTS = f"""tensor_compile.graph 1
+""" for i, (k, n) in sizes)
+    return f"""tensor_compile.graph 1
 model "m"
 dim n range=1:64 divisor=1 specialize=[]
 file 0 "m.safetensors"
-{"".join(f'weight "w{i}" : f32[{k},{n}] file=0 loc("m.c":3)' + chr(10) for i, (k, n) in enumerate(zip((20, *WIDTHS), WIDTHS)))}
+{"".join(f'weight "w{i}" : f32[{k},{n}] file=0 loc("m.c":3)' + chr(10) for i, (k, n) in sizes)}
 function m(%0 "x" : f32[n,20] loc("m.c":2)) entry {{
-{layers}  return "y" %{3 * len(WIDTHS)} loc("m.c":6)
+{layers}  return "y" %{3 * len(widths)} loc("m.c":6)
 }}
 """
-found = {chosen: micros(pipeline.run(PRODUCTS, "m.tcg", TARGET, {}, choose=choose).plan) for chosen, choose in (
+
+
+found = {chosen: micros(pipeline.run(products(WIDTHS), "m.tcg", TARGET, {}, choose=choose).plan) for chosen, choose in (
     ("size", lambda kernel, isa, parts: candidates.smallest(kernel, isa, TARGET, parts)), ("speed", None))}
 equal(found["size"], {"6x16", "1x16"}, "size: products have tiles of many rows and of one, at one width")
 ok(len(found["speed"]) > 4, "else what is left of rows and columns has tiles of its own")
+
+ALIKE = (41, 44, 46)   # a row's copy takes as much memory
+copied = pipeline.run(products(ALIKE), "m.tcg", TARGET, {}, choose=lambda kernel, isa, parts: Schedule(
+    isa, "f32", 6, 16, mc=6, packed_a=True)).plan
+sources = kernel_sources(copied, TARGET, "size")
+symbols = [sources.symbol(s.kernel, "avx2") for s in copied.functions[0].variants[0].program.steps]
+equal(len(set(symbols)), len(ALIKE), "where rows are copied their number of terms is known")
 
 # -- loop nests
 NEST = '''tensor_compile.loops 1 program

@@ -20,6 +20,7 @@ from ..loops.loop_ir import ContractionKernel, Kernel, LoopNestKernel
 from ..loops.scalar_ir import Buffer, InBounds, Reduction, Scalar
 from ..records import dataclass
 from ..symbolic import Atom, Expr, Extremum, FloorDiv, Sym, ZERO, floordiv, product, sym, wrap
+from .contraction.candidates import refusal
 from .identity import Walk, fields_of, held
 
 MOST_ARGUMENTS = 8      # of one function: beyond, its callers are larger than what is saved
@@ -86,7 +87,11 @@ def _one(forms: list[_Form]) -> list[Shared]:
     arguments = _Arguments(columns)
     if len(arguments.values) > MOST_ARGUMENTS:
         return []
-    made = _Rebuild(forms[0], [arguments.made[column] for column in columns]).value(forms[0].kernel)
+    first = forms[0].kernel
+    made = _Rebuild(forms[0], [arguments.made[column] for column in columns]).value(first)
+    if isinstance(made, ContractionKernel) and any(refusal(made, s, spills=True) and not refusal(first, s, spills=True)
+                                                   for s in made.schedules):   # sizes that a schedule has to know
+        return []
     given = [tuple(values[i] for values in arguments.values.values()) for i in range(len(forms))]
     if not all(_is(made, dict(zip(arguments.values, values)), form) for form, values in zip(forms, given, strict=True)):
         return []
