@@ -58,6 +58,15 @@ check("convolution and pooling", Image("n", 3, 8, 6).conv(4, 3, 1, 1, 1).pool(2,
 check("pooling with a border", Image("1", 3, 7, 5).conv(4, 3, 1, 1, 1).pool(3, 2, 1), 2, (1, 3))
 check("rows that neighbouring windows share", Image("1", 3, 11, 9).conv(4, 3, 2, 0, 0).depthwise().conv(4), 3, (1, 2))
 check("blocks larger than the image", Image("1", 4, 3, 3).conv(8).depthwise().conv(4), 3, (4,))
+for name, wide, kernels in (("windows", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3),
+                            ("windows of one row", Image("2", 4, 8, 5).conv(3).conv(3, 1, 4, groups=3), 2)):
+    narrower = [(",5]", ",n]"), ("[2,3,2,2]", "[2,3,2,floordiv(n+3, 4)]")]
+    for old, new in narrower:
+        wide.parameter, wide.lines = wide.parameter.replace(old, new), [line.replace(old, new) for line in wide.lines]
+    for n in (1, 4):
+        differences, program, _ = compare_ways((False, True), wide.module(), "f", {"n": n}, form=in_stripes(1))
+        equal(differences, ["", ""], f"{name} of lines of {n} elements, a number that is not known")
+        equal([len(r.body) for r in regions(program.steps) if isinstance(r, Tiles)], [kernels], "in a region")
 program = check("stripes of one row", Image("1", 4, 7, 5).conv(8).depthwise().conv(4), 3, (1,))
 tile = {b.name: b.shape[2].value for b in program.buffers.values() if b.kind == "tile"}
 equal(sorted(tile.values()), [1, 3], "one row of the last kernel needs three rows of the first")

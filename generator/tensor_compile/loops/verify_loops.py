@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Any, Callable
 
 from ..graph.dtypes import NARROW_FLOATS
-from ..symbolic import Expr, holds, is_nonnegative, sym
+from ..symbolic import exact_div, Expr, holds, is_nonnegative, sym
 from . import accesses, plan, races, verify_variables
 from .column_pairs import half_of
 from .fused import Fused
@@ -21,7 +21,7 @@ from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, E
 from .program_ir import Branch, Element, leaves, Loop, Program, Step, Tiles
 from .products import F32
 from .scalar_ir import Buffer, Scalar
-from .scalars import affine, domain_size, empty, guarded_loads, lasts, loads, sort_space
+from .scalars import affine, domain_size, empty, extent, guarded_loads, lasts, loads, sort_space
 from .tile_axes import Window
 
 
@@ -123,7 +123,8 @@ class _Checker:
         if len(makers) != 1:
             self.problems.append(f"{tiles.label}: {len(makers)} kernels store rows of {b.name}")
         for s, variables in (pair for k in makers for pair in races.stores(k) if pair[0].buffer == b.name):
-            row, there = s.index[w.dim] - sym(w.at), lasts(variables)
+            some = [w.count] if any(exact_div(extent(v), sym(w.count)) is not None for v in variables) else []
+            row, there = s.index[w.dim] - sym(w.at), (*lasts(variables), *(sym(n) - 1 for n in some))
             if not (holds(row, there) and holds(sym(w.count) - 1 - row, there)):
                 self.problems.append(f"{tiles.label}: stores other rows of {b.name} than its window has not")
 
