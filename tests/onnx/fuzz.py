@@ -6,8 +6,9 @@ memory.
 
 Bytes are flipped, inserted, taken away and repeated, fields moved between files; with --fields what is changed are
 fields of messages, so that the file stays one of the format: numbers become others, names and messages those of other
-places, fields go, stand twice or have another number. Without models, those of test_import.py's kind are made. Prints what went wrong with the seed that does it again; exit code 1 where something
-did. What was found is kept in damaged/ as files, which test_damaged.py reads.
+places, fields go, stand twice or have another number. Without models, those of test_import.py's kind are made. Prints
+what went wrong with the seed that does it again; exit code 1 where something did. What was found is kept in damaged/ as
+files, which test_damaged.py reads.
 """
 from __future__ import annotations
 

@@ -222,14 +222,17 @@ refused("an attribute", one("Relu", speed=3),
         "1 node of the model cannot be imported:\n  Relu: the attribute speed (at n)")
 refused("a missing attribute", one("Concat", "xz"), "the attribute 'axis' is missing")
 
-for op, kinds, more in (("Gather", "xz", {}), ("GatherElements", "xz", {}), ("Split", "x", {}), ("Hardmax", "x", {"axis": 0}),
+for op, kinds, more in (("Gather", "xz", {}), ("GatherElements", "xz", {}), ("Split", "x", {}),
+                        ("Hardmax", "x", {"axis": 0}),
                         ("CumSum", "x", {"tensors": [("axis", e.tensor("axis", e.INT64, [], [0]))]})):
     refused(f"{op} of a number", one(op, kinds, dims=(), **more), "of a tensor of rank 0")
 refused("sequences of one axis", one("ReverseSequence", "xz", dims=(3,)), "sequences of rank 1, lengths of rank 1")
 refused("a condition that is a number", one("Compress", "x", tensors=[("c", e.tensor("c", e.BOOL, [], [True]))]),
         "a condition of rank 0")
-turn = e.graph([e.node("Identity", ["v"], ["w"])], [e.value_info("v", e.FLOAT, None)], [e.value_info("w", e.FLOAT, None)])
-refused("a scan of a number", one("Scan", "x", dims=(), body=("graph", turn), num_scan_inputs=1), "axis 0 of a tensor of rank 0")
+turn = e.graph([e.node("Identity", ["v"], ["w"])], [e.value_info("v", e.FLOAT, None)],
+               [e.value_info("w", e.FLOAT, None)])
+refused("a scan of a number", one("Scan", "x", dims=(), body=("graph", turn), num_scan_inputs=1),
+        "axis 0 of a tensor of rank 0")
 
 refused("strings", e.model(e.graph([e.node("Identity", ["x"], ["y"])], [e.value_info("x", e.STRING, [2])],
                                    [e.value_info("y", e.STRING, [2])])), "input: tensors of string (at x)")

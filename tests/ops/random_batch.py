@@ -53,8 +53,8 @@ UNIT = {"f32": 2.0**-23, "f64": 2.0**-52}
 @dataclass(frozen=True)
 class Way:
     """How a model is built and run. memory, numerics: the tool's options; caches: bytes of the second and the third
-    cache (0: the target's own), of a team of up to five; stripes: all chains run so whose rows stay in the second cache; arch: ""
-    for this machine's, else one that is emulated; sanitize: what GCC's -fsanitize looks for."""
+    cache (0: the target's own), of a team of up to five; stripes: all chains run so whose rows stay in the second
+    cache; arch: "" for this machine's, else one that is emulated; sanitize: what GCC's -fsanitize looks for."""
 
     memory: str = "fast"
     numerics: str = "exact"
@@ -205,8 +205,8 @@ def caches(folder: Path, way: Way) -> str:
     return str(folder / "caches.toml")
 
 
-MARKS = {"taken in turn": "tcv_take_", "put in turn": "tcv_put_", "past the caches": "tcv_stream_", "even": "tcv_evens_",
-         "joined vectors": "tcv_shifted_"}
+MARKS = {"taken in turn": "tcv_take_", "put in turn": "tcv_put_", "past the caches": "tcv_stream_",
+         "even": "tcv_evens_", "joined vectors": "tcv_shifted_"}
 
 
 def forms(made: assemble.Made) -> Counter[str]:
@@ -264,8 +264,8 @@ def execute(folder: Path, made: assemble.Made, cache: Cache, lines: list[str], w
             ) -> list[tuple[int, str]]:
     """Runs the cases; what is not as it should be, by seed."""
     program = model_program.model_program(made, way.cflags, cache, 1, CALLER, [], folder / "run-cases")
-    result = subprocess.run([*machine(way).wrapper, str(program), "graph.tcg", "cases", "given.safetensors", "results"], cwd=folder,
-                            capture_output=True, text=True, check=False)
+    result = subprocess.run([*machine(way).wrapper, str(program), "graph.tcg", "cases", "given.safetensors",
+                             "results"], cwd=folder, capture_output=True, text=True, check=False)
     failed: list[tuple[int, str]] = []
     seen = 0
     for line in result.stdout.splitlines():

@@ -106,7 +106,8 @@ def convolution(m: LayerMaker) -> None:
     """Of floats, or of short integers; weights may be of 16 bits; what follows it may be an activation."""
     rng, x = m.rng, m.image()
     channels = x.shape[1].constant or 0
-    window = rng.choice(((1, 1), (1, 1), (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (1, 3), (3, 1), (2, 2), (4, 4), (1, 7)))
+    window = rng.choice(((1, 1), (1, 1), (3, 3), (3, 3), (3, 3), (5, 5), (7, 7), (1, 3), (3, 1), (2, 2), (4, 4),
+                         (1, 7)))
     stride = rng.choice(((1, 1), (1, 1), (1, 1), (2, 2), (2, 2), (3, 3), (1, 2), (4, 4)))
     dilation = rng.choice((1, 1, 1, 1, 1, 2))
     low, high = padding(m, window)
@@ -379,7 +380,7 @@ def chain(m: LayerMaker) -> None:
         for _ in range(12):
             if made < most:
                 try:
-                    m.rng.choice((convolution, convolution, depthwise, depthwise, pooling, transposed, activation_of))(m)
+                    m.rng.choice(CHAINED)(m)
                     made += 1
                 except Refused:   # before anything is made
                     pass
@@ -391,6 +392,9 @@ def chain(m: LayerMaker) -> None:
 
 def activation_of(m: LayerMaker) -> None:
     activation(m, m.image())
+
+
+CHAINED = (convolution, convolution, depthwise, depthwise, pooling, transposed, activation_of)
 
 
 # -- sequences --------------------------------------------------------------------------------------------------------
@@ -433,8 +437,8 @@ def _recurrent(t: Any, name: str, x: Any, ih: Any, hh: Any, ih_bias: Any, hh_bia
 
 
 OPERATIONS: list[Callable[[Any], None]] = [
-    chain, chain, chain, convolution, convolution, convolution, depthwise, depthwise, transposed, transposed, pooling, pooling,
-    adaptive, resample, shuffle, last, in_turn, dense, dense, residual, residual, of_channels, split, heads, recurrent,
+    chain, chain, chain, convolution, convolution, convolution, depthwise, depthwise, transposed, transposed, pooling,
+    pooling, adaptive, resample, shuffle, last, in_turn, dense, dense, residual, residual, of_channels, split, heads, recurrent,
     random_ops.unary, random_ops.binary, random_ops.choose, random_ops.pad, random_ops.cut, random_ops.join,
     random_ops.reduce, random_ops.places, random_ops.normal, random_ops.cumulative, random_ops.rearrange]
 

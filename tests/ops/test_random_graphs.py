@@ -37,7 +37,6 @@ OPTIMIZE = ("size", "speed", "balanced")
 WAYS = {"values": (Way(),), "layers": (
     Way(caches=(16384, 16384), stripes=True), Way(), Way(memory="small"), Way(caches=(65536, 65536)),
     Way(numerics="relaxed", caches=(8192, 1 << 20), stripes=True), Way(caches=(1024, 4096)))}
-REACHED = ("stripes", "taken in turn", "put in turn", "even", "past the caches", "variants")
 
 
 def main() -> None:
@@ -53,7 +52,8 @@ def main() -> None:
     parser.add_argument("--memory", choices=("fast", "small"), help="the tool's option")
     parser.add_argument("--numerics", choices=("exact", "relaxed"), help="the tool's option")
     parser.add_argument("--caches", help="bytes of the second and of the third cache; 0,0: the target's")
-    parser.add_argument("--stripes", action="store_true", help="all chains run in stripes whose rows stay in the second cache")
+    parser.add_argument("--stripes", action="store_true",
+                        help="all chains run in stripes whose rows stay in the second cache")
     parser.add_argument("--arch", choices=("aarch64", "riscv64"), default="", help="under an emulator")
     parser.add_argument("--sanitize", default="", help="what GCC's -fsanitize looks for in all but the generator")
     parser.add_argument("--print", action="store_true", help="shows the model's functions")
@@ -76,13 +76,15 @@ def main() -> None:
             for seed, what in outcome.failures:
                 ok(False, f"graph {seed}")
                 note(what)
-                note(f"again: tests/ops/test_random_graphs.py --family {asked.family} --seed {seed} --count 1 --batch 1 "
-                     f"--optimize {of_seed[seed].optimize} {of_seed[seed].way.words}, for {of_seed[seed].isas}")
+                note(f"again: tests/ops/test_random_graphs.py --family {asked.family} --seed {seed} --count 1 "
+                     f"--batch 1 --optimize {of_seed[seed].optimize} {of_seed[seed].way.words}, for {of_seed[seed].isas}")
     ok(not whole.failures, f"graphs {seeds[0]} to {seeds[-1]}: the interpreter's bits")
     summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, "
                f"{whole.kernels} kernels: {len(whole.failures)} mismatches; {whole.values} outputs compared with "
                f"PyTorch's, {whole.refused} that it has none for; {time.monotonic() - begin:.0f} s")
-    if torch:
+    if torch and all(job.way.numerics == "relaxed" for job in jobs):
+        skip("PyTorch's values", "sums in other orders")
+    elif torch:
         ok(whole.values > 0, "PyTorch's values")
     else:
         skip("PyTorch's values", "PyTorch is not installed")

@@ -7,8 +7,9 @@ go together are one argument: where one kernel has 2 and 4, and another one has 
 An argument is a dim of the shared kernel, whose range is that of its values, so all that emitters know of dims holds.
 
 Not every constant may differ: what code is made for stays. A step of 1 is a row in memory, an axis of 1 is none, a
-division by a constant is a multiplication, and of a window's terms tables are made, as many as it has. Where speed counts, only the first operand of a contraction may be walked by
-other offsets and steps: its addresses are computed outside of the innermost loop.
+division by a constant is a multiplication, and of a window's terms tables are made, as many as it has. Where speed
+counts, only the first operand of a contraction may be walked by other offsets and steps: its addresses are computed
+outside of the innermost loop.
 """
 from __future__ import annotations
 
@@ -87,15 +88,21 @@ def _one(forms: list[_Form]) -> list[Shared]:
     arguments = _Arguments(columns)
     if len(arguments.values) > MOST_ARGUMENTS:
         return []
-    first = forms[0].kernel
-    made = _Rebuild(forms[0], [arguments.made[column] for column in columns]).value(first)
-    if isinstance(made, ContractionKernel) and any(refusal(made, s, spills=True) and not refusal(first, s, spills=True)
-                                                   for s in made.schedules):   # sizes that a schedule has to know
+    made = _Rebuild(forms[0], [arguments.made[column] for column in columns]).value(forms[0].kernel)
+    if not _schedulable(made, forms[0].kernel):
         return []
     given = [tuple(values[i] for values in arguments.values.values()) for i in range(len(forms))]
     if not all(_is(made, dict(zip(arguments.values, values)), form) for form, values in zip(forms, given, strict=True)):
         return []
     return [Shared(replace(made, dims=(*made.dims, *arguments.values)), values) for values in given]
+
+
+def _schedulable(made: Kernel, kernel: Kernel) -> bool:
+    """Schedules of the kernel, which may have to know sizes, are such for what is made of it, too."""
+    if not isinstance(made, ContractionKernel) or not isinstance(kernel, ContractionKernel):
+        return True
+    return all(refusal(made, s, spills=True) is None or refusal(kernel, s, spills=True) is not None
+               for s in kernel.schedules)
 
 
 def _is(kernel: Kernel, given: Mapping[Sym, int], form: _Form) -> bool:

@@ -12,9 +12,9 @@ _MOST_SPLITS = 8
 
 
 def one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...], facts: tuple[Expr, ...] = ()) -> bool:
-    """Different values of the variables lead to different elements b[index]. facts: what is >= 0. Where iterations of loops lead to
-    different ones as well, that is proved of them too: it says that there is an iteration at all, that its sizes are
-    not 0."""
+    """Different values of the variables lead to different elements b[index]. facts: what is >= 0. Where iterations
+    of loops lead to different ones as well, that is proved of them too: it says that there is an iteration at all,
+    that its sizes are not 0."""
     iterations = tuple(sorted((s for s in b.address(index).symbols() if s.is_iteration), key=lambda s: s.key))
     return _one_to_one(b, index, variables, facts) or \
         iterations != () and _one_to_one(b, index, (*variables, *iterations), facts)
