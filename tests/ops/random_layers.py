@@ -438,8 +438,8 @@ def _recurrent(t: Any, name: str, x: Any, ih: Any, hh: Any, ih_bias: Any, hh_bia
 
 OPERATIONS: list[Callable[[Any], None]] = [
     chain, chain, chain, convolution, convolution, convolution, depthwise, depthwise, transposed, transposed, pooling,
-    pooling, adaptive, resample, shuffle, last, in_turn, dense, dense, residual, residual, of_channels, split, heads, recurrent,
-    random_ops.unary, random_ops.binary, random_ops.choose, random_ops.pad, random_ops.cut, random_ops.join,
+    pooling, adaptive, resample, shuffle, last, in_turn, dense, dense, residual, residual, of_channels, split, heads,
+    recurrent, random_ops.unary, random_ops.binary, random_ops.choose, random_ops.pad, random_ops.cut, random_ops.join,
     random_ops.reduce, random_ops.places, random_ops.normal, random_ops.cumulative, random_ops.rearrange]
 
 

@@ -76,8 +76,9 @@ def main() -> None:
             for seed, what in outcome.failures:
                 ok(False, f"graph {seed}")
                 note(what)
-                note(f"again: tests/ops/test_random_graphs.py --family {asked.family} --seed {seed} --count 1 "
-                     f"--batch 1 --optimize {of_seed[seed].optimize} {of_seed[seed].way.words}, for {of_seed[seed].isas}")
+                job = of_seed[seed]
+                note(f"again: tests/ops/test_random_graphs.py --family {job.family} --seed {seed} --count 1 "
+                     f"--batch 1 --optimize {job.optimize} {job.way.words}, for {job.isas}")
     ok(not whole.failures, f"graphs {seeds[0]} to {seeds[-1]}: the interpreter's bits")
     summary = (f"{whole.graphs} graphs, seeds {seeds[0]} to {seeds[-1]}, at {whole.cases} sizes, "
                f"{whole.kernels} kernels: {len(whole.failures)} mismatches; {whole.values} outputs compared with "
