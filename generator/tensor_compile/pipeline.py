@@ -39,6 +39,7 @@ from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
 from .loops.constant_facts import constant_facts, ConstantFacts
 from .loops.fuse import fuse
+from .loops.cold import cold
 from .loops.far import far
 from .loops.fused import Fused
 from .loops.loop_ir import Computation
@@ -439,6 +440,7 @@ PASSES: tuple[Pass, ...] = (
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
     _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products
     _each("bytes", _bytes),                          # before plan, for the same reason
+    _each("cold", lambda form, unit, state, asked: form if unit.separate else cold(form, state.target)),
     _each("far", lambda form, unit, state, asked: form if unit.separate else far(form, state.target)),
     _each("plan", _planned),
 )

@@ -187,7 +187,8 @@ class ContractionKernel:
     (term_by_term.py). product: the dtypes, as
     of a Contraction. schedules: how it is computed, one for each instruction set of the target, as soon as that is
     chosen; params then has their scratch. where: as of a Contraction, and then there is one second operand. shape: how
-    a GPU computes it, where a tuning lock says so (schedule_cuda.Shape).
+    a GPU computes it, where a tuning lock says so (schedule_cuda.Shape). cold: its one row meets constants that come
+    from memory in every call (cold.py).
     """
 
     label: str
@@ -206,6 +207,7 @@ class ContractionKernel:
     product: Product = F32
     where: Scalar | None = None
     shape: Shape | None = None
+    cold: bool = False
 
     @property
     def predicates(self) -> list[Scalar]:

@@ -333,7 +333,7 @@ class _Parser:
     def contraction_kernel(self, line: ItemLine, unit: Declarations) -> ContractionKernel:
         label, (batch, m, n, k), panel, product, loc = self.product(line)
         params, dims = self.interface(line.item)
-        schedules = self.schedules(line.item)
+        schedules, cold = self.schedules(line.item), self.accepted(line.item, "cold")
         a, second = self.factor(line, "a"), [self.factor(line, "b")]
         stores: list[Store] = []
         where: Scalar | None = None
@@ -346,7 +346,7 @@ class _Parser:
                 stores.append(inner.store())
         inner.end()
         return ContractionKernel(label, batch, m, n, k, a, tuple(second), panel, tuple(stores), params, dims, schedules,
-                                 loc, product, where)
+                                 loc, product, where, cold=cold)
 
     def product(self, line: ItemLine) -> tuple[str, Spaces, int, Product, Loc | None]:
         """The head of a contraction: its label, the variables of batch, m, n and k, its panel, its dtypes and where it
@@ -411,6 +411,15 @@ class _Parser:
             schedules.append(schedule)
             line.end()
         return tuple(schedules)
+
+    def accepted(self, item: Scope, word: str) -> bool:
+        """Whether the next line is this word alone; then it is read."""
+        line = self.next(item)
+        if line is None or not line.accept(word):
+            self.at -= line is not None
+            return False
+        line.end()
+        return True
 
     def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
         label, loc = line.string(), line.loc()

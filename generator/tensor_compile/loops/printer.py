@@ -331,7 +331,7 @@ class _Printer:
         self.share(k.values if isinstance(k, AttentionKernel) else
                    [k.a, *_second(k), *k.predicates, *(s.value for s in stores)])
         given = [] if isinstance(k, Contraction) else \
-            [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules)]
+            [*_interface(k), *(f"  schedule {quote(s.name)}" for s in k.schedules), *(["  cold"] if k.cold else [])]
         word = "contraction"
         if isinstance(k, AttentionKernel):
             assert k.second is not None and k.score is not None

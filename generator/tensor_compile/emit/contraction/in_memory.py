@@ -99,7 +99,7 @@ class _Emitter:
         stepping = steps(self.access, self.schedule)
         fetches = self.schedule.prefetch and self.schedule.epilogue == "memory" and rows >= FETCHING \
             and (not stepping or later_terms(self.access, self.schedule))
-        streams = stepping and streamed(self.access, self.schedule)
+        streams = stepping and streamed(self.access, self.schedule) or not stepping and self.kernel.cold
         return Micro(self.isa.name, rows, columns, stepping, fetches, self.blocks.form.library, streams)
 
     def micro(self, rows: int, columns: int) -> str:

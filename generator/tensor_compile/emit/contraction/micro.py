@@ -22,6 +22,7 @@ FETCHING = 3   # rows of a tile from which on it fetches ahead: with fewer, load
 UNROLLED = 8   # lanes from which on loops of several rows are unrolled: counting terms shares ports with multiply-adds
 QUAD = 4       # terms of a row in one register, where lanes of it are multiplied
 NEXT_TERMS = 24   # terms ahead that a fetching kernel brings columns of b to the first cache (of 8 and 24 the better)
+COLD_TERMS = 32   # and to the second one, where they are panels that come from memory: half a page (Zen 4)
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -29,7 +30,7 @@ class Micro:
     """rows x columns accumulators of a product (loops/products.py, its name). steps: where the terms of a
     row of a, or of a column of b, are not neighbours (panels'), their distances are arguments, too. fetches: panels of
     later columns, or a later block of terms, are fetched meanwhile. streams: later terms of its own columns are, as no
-    tile reads them again."""
+    tile reads them again: to the first cache, of panels to the second one."""
 
     isa: str
     rows: int
@@ -144,6 +145,7 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
     panels, kind = -(-micro.columns // PANEL), form(micro.product, micro.isa)
     if kind.sorts or kind.tall(micro.rows):
         return _by_registers(micro, isa, kind, terms, apart)
+    cold = micro.streams and not micro.steps
     halves = [_Half("", "i")] if kind.halves == 1 else [_Half(str(h), f"2 * i + {h}") for h in range(kind.halves)]
     return expand_file("contraction/sums.c.in", {
         "start": start, "lanes": isa.lanes, "steps": micro.steps, "more": more, "terms": terms, "taps": taps,
@@ -154,8 +156,8 @@ def sums_text(micro: Micro, isa: InstructionSet, more: bool, terms: str = "m->te
         "pairs": pairs(regs, len(rows), isa),
         "third": panels > 3, "fifth": panels > 5, "seventh": panels > 7,
         "far": [{"i": i, "first": i * len(_PANELS)} for i in range(1, -(-panels // len(_PANELS)))],
-        "fetches": micro.fetches, "next_terms": NEXT_TERMS,
-        "to_first": (micro.fetches and not micro.steps or micro.streams) and isa.lanes == PANEL,
+        "fetches": micro.fetches, "next_terms": COLD_TERMS if cold else NEXT_TERMS, "locality": 2 if cold else 3,
+        "ahead": cold or (micro.fetches and not micro.steps or micro.streams) and isa.lanes == PANEL,
         "panel": PANEL, "halves": halves, "names": kind.names, "loaded": kind.loaded, "row_c": kind.row_c,
         "b_c": kind.b_c, "sum_c": kind.sum_c, "sum": kind.product.sum, "starts": kind.starts,
         "row_terms": kind.row_terms}).rstrip("\n")

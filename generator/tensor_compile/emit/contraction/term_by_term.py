@@ -25,7 +25,7 @@ from ..scalar import C_TYPE
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place, row_begins
 
-AHEAD = 8192   # bytes of terms of 16 bits that are fetched ahead (Zen 4: 4096 and 16384 are slower)
+AHEAD = 8192   # bytes from a line that is loaded to one that is fetched for later (Zen 4: with 4096 the load waits for it)
 OTHERS = 8     # registers beside the sums: terms that are turned, and what they come from
 LEAST_OTHERS = 5   # turned words and a term of a row: with fewer, two walks are faster than one (Zen 4, AVX2)
 
@@ -48,7 +48,8 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
     apart = found.value
     place_first, place_row = place(kernel, access, names)
     registers, size = PANEL // isa.lanes, DTYPES[kernel.product.b].bytes
-    ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL if size < 4 else PANEL    # columns
+    ahead = max(1, AHEAD // (PANEL * terms * size)) * PANEL    # columns
+    near = ahead if size < 4 else PANEL     # of 16 bits those of 8192 bytes, too (Zen 4: 4096 and 16384 are slower)
     line = CACHE_LINE // size
     touched = f"u * {line}" if apart == terms else f"u / {terms // line} * {apart} + u % {terms // line} * {line}"
     b_offset = c_index(access.b_offset.substitute({access.column: ZERO}), names | batch_names(kernel, "t."))
@@ -68,7 +69,7 @@ def emit_term_by_term(kernel: ContractionKernel, schedule: Schedule, own: str) -
         "sums": [{"r": r, "v": v} for r in range(rows) for v in range(registers)],
         "loops": [_terms(isa, kernel.product, access.inside[0].a.value, *one) for one in _walks(isa, rows)],
         "turned": TURNED // size, "size": size, "b_c": C_TYPE[kernel.product.b], "line": touched,
-        "next": ahead, "later": 2 * ahead, "first_line": "k" if size == 4 else f"k / {4 // size}",
+        "next": near, "later": near + ahead, "first_line": "k" if size == 4 else f"k / {4 // size}",
     }
     return expand_file("contraction/term_by_term.c.in", values).rstrip("\n")
 
