@@ -321,6 +321,8 @@ def kernels() -> list[tuple[str, object, dict]]:
             ("planes", convolution(1, 64, 11, 7, 64, (3, 3), pad=1, planar_in=True, planar_out=True), {}),
             ("blocks of taps", convolution(1, 512, 7, 7, 200, (3, 3), pad=1), {}),
             ("one tile of rows, in place", matmul(3, 64, 70, 0, bias=False), {}),
+            ("cold constants", replace(matmul(1, 150, 70), cold=True), {}),
+            ("cold constants of few terms", replace(matmul(1, 64, 19), cold=True), {}),
             ("blocks of terms, in place", matmul(61, 16, 17003, 0, bias=False), {}),
             ("blocks of terms of four panels, in place", matmul(61, 64, 4203, 0, bias=False), {})]
 
@@ -375,6 +377,7 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         fitting = table.legal(kernel.contractions[0], isa, target)
         streaming = [c for c in fitting for part in kernel.contractions
                      if streamed(Access.of(part), c) or later_terms(Access.of(part), c)
+                     or part.cold and c.mr == 1 and c.epilogue == "memory"
                      or c.prefetch and cuts_taps(Access.of(part), c) and c.mr > 2]
         planes = [c for c in fitting if name == "planes" and c.mr > 1 and stands_alone(Access.of(kernel), c)]
         fitting = streaming or planes[::2] or fitting[number % 12::12] or fitting[:1]
@@ -408,6 +411,8 @@ def check(isa: str, target: targets.Target, compile_command: list[str], folder: 
         fetched += inside
         if not ok(outside == 0, f"{isa}: {name} by {candidate}"):
             note(f"{outside} fetches outside of its second operands and results, {inside} inside")
+        if name == "cold constants" and target.arch == "x86_64":
+            ok(inside == 70 * 10, f"{isa}: {name} by {candidate}: a line for each that is read")
         if name == "planes":
             ok(written > 0, f"{isa}: {name} by {candidate}: lines are fetched to be written")
         if name in ("a temp", "a large temp of few terms"):

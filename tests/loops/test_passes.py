@@ -9,7 +9,7 @@ import sys
 from harness import PLAIN, TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
-from tensor_compile.loops import far, fuse, layout, lower, plan, schedule, shorten, tile_regions, verify_loops
+from tensor_compile.loops import cold, far, fuse, layout, lower, plan, schedule, shorten, tile_regions, verify_loops
 from tensor_compile.loops.fused import Fused
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
@@ -38,6 +38,8 @@ def run(name: str, text: str, file: str) -> str:
                                      PLAIN if "\n# tiny, no vectors\n" in text else TARGET)
         elif name == "schedule":
             made = schedule.schedule(unit, TARGET)
+        elif name == "cold":
+            made = cold.cold(unit, TARGET)
         elif name == "far":
             made = far.far(unit, TARGET)
         else:
@@ -47,7 +49,7 @@ def run(name: str, text: str, file: str) -> str:
     return print_unit(made)
 
 
-for name in ("layout", "lower", "fuse", "shorten", "tile", "schedule", "far", "plan"):
+for name in ("layout", "lower", "fuse", "shorten", "tile", "schedule", "cold", "far", "plan"):
     files = sorted(os.listdir(os.path.join(FOLDER, name)))
     ok(files, f"there are cases of {name}")
     for file in files:
