@@ -25,7 +25,7 @@ from ..scalar import C_TYPE
 from ..template import expand_file
 from .walk import batch_decode, batch_names, place, row_begins
 
-AHEAD = 8192   # bytes from a line that is loaded to one that is fetched for later (Zen 4: with 4096 the load waits for it)
+AHEAD = 8192   # bytes from a line that is loaded to one that is fetched for later (Zen 4: of 4096 the load waits)
 OTHERS = 8     # registers beside the sums: terms that are turned, and what they come from
 LEAST_OTHERS = 5   # turned words and a term of a row: with fewer, two walks are faster than one (Zen 4, AVX2)
 
