@@ -88,6 +88,10 @@ for what, cost, wanted in (
         ("a loop reads the same bytes near in each iteration", moving(100, 48 * KIB), 4800 * KIB / 200),
         ("and those of its own once from afar", moving(1000, 48 * KIB, 0, 16 * MIB),
          (16 * MIB - 2 * (MIB + 32 * KIB)) / 10),
+        ("its constants come from memory, where all constants are more than the caches hold",
+         replace(moving(1, 48 * KIB), kept=40 * KIB, all_kept=4 * MIB), 40 * KIB / 10),
+        ("and from the second cache, where that holds all of them",
+         replace(moving(1, 48 * KIB), kept=40 * KIB, all_kept=1 * MIB), 40 * KIB / 50),
         ("a tile is in the caches of one thread", moving(100, 64 * KIB, 0, 0, True), 100 * 32 * KIB / 50)):
     equal(round(levels.seconds(cost), 6), round(wanted, 6), what)
 equal(machine.read_sizes({"l1d": 4096, "l2": 65536, "l3": 1 << 20}, 4), (2048, 32768, 1 << 17, 1 << 19, machine.MEMORY),

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
 from ..emit.work import in_integers, kernel_operations
+from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel
 from ..loops.program_ir import bodies, Branch, Element, FunctionPlan, Region, Step, Tiles, Variant
+from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
 from ..loops.tile_axes import Axis
 from ..loops.traffic import Traffic, traffic
@@ -25,7 +27,9 @@ class Cost:
     distinct elements of each run; code: bytes by instruction set; scope, place: "" where nothing is known; integers:
     these are what it computes, so that no ceiling of floats is its. each: of runs that are alike, how many and the
     bytes of one; distinct: bytes of distinct elements of all runs, as far as known; in_tile: a run is one thread's;
-    by_data: how often it runs depends on data, here counted once in each run of what is around."""
+    by_data: how often it runs depends on data, here counted once in each run of what is around. kept: bytes that it
+    reads of what stays from call to call, constants and state; all_kept: those of all kernels, which are read before
+    these are read again."""
 
     step: int
     label: str
@@ -44,6 +48,8 @@ class Cost:
     distinct: int = 0
     in_tile: bool = False
     by_data: bool = False
+    kept: int = 0
+    all_kept: int = 0
 
     @property
     def name(self) -> str:
@@ -179,6 +185,7 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
     """By step. sizes: of every dim of the function."""
     values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
     found: list[Cost] = []
+    kept: dict[str, int] = {}
     for depth, runs, item in walk_steps(variant.program.steps, values):
         if not isinstance(item, Step):
             continue
@@ -187,13 +194,20 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
         bytes_of = _together(each)
         symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
+        own = {b.name: _bytes(b) for b in kernel.params if b.kind in ("packed", "state")}
+        kept |= {name: min(size, bytes_of.read) for name, size in own.items()}    # of a table, or a cache, some rows
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, sum(r.count for r in runs),
                           _operations(kernel, runs, values), bytes_of.read, bytes_of.written,
                           symbols, tuple(map(made.code, symbols)), in_integers(kernel),
                           tuple((count, t.read + t.written) for count, t in each), _distinct(kernel, runs, values),
-                          any(r.in_tile for r in runs), any(r.by_data for r in runs)))
-    return found
+                          any(r.in_tile for r in runs), any(r.by_data for r in runs),
+                          min(sum(own.values()), bytes_of.read)))
+    return [replace(cost, all_kept=sum(kept.values())) for cost in found]
+
+
+def _bytes(buffer: Buffer) -> int:
+    return buffer.elements.value * DTYPES[buffer.dtype].bytes
 
 
 def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> int:

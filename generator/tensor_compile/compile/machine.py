@@ -39,13 +39,16 @@ class Machine:
     def seconds(self, cost: Cost) -> float:
         """The least time in which threads can move a kernel's bytes. All of them pass the first cache, what is read
         beside what is written. No cache holds more than its size (twice what was measured for it) and what those before
-        it hold: in each run the other bytes come from farther away, of all runs at least those distinct ones."""
+        it hold: in each run the other bytes come from farther away, of all runs at least those distinct ones. So does
+        what stays from call to call, where a call reads more of that."""
         sizes = sorted(self.reads)
         least, held = max(cost.read, cost.written) / self.reads[sizes[0]], 0
         for near, size in zip(sizes, sizes[1:]):
             held += 2 * near    # by a thread
             of_run = held if cost.in_tile else held * self.threads
             beyond = max(cost.distinct - held * self.threads, sum(n * max(0, b - of_run) for n, b in cost.each))
+            if cost.all_kept > held * self.threads:
+                beyond = max(beyond, cost.kept)
             least = max(least, beyond / self.reads[size])
         return least
 
