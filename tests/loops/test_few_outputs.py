@@ -78,9 +78,24 @@ check("an input", module([*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,
 check("one of few channels", module(['%1 = weight() {name="w"} : f32[8,2,3,3]',
                                             f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,8,5,17')}", 'return "y" %2'],
                                            "1,2,5,17", (("w", "f32[8,2,3,3]"),)), 1, 1)
+for ins, outs, line in ((1, 16, 17), (3, 24, 90), (3, 64, 90)):
+    check(f"{outs} of few terms", module([f'%1 = weight() {{name="w"}} : f32[{outs},{ins},3,3]',
+                                          f"%2 = {convolution('%0', '%1', (3, 3), 1, f'1,{outs},2,{line}')}",
+                                          'return "y" %2'], f"1,{ins},2,{line}", (("w", f"f32[{outs},{ins},3,3]"),)), 1, 1)
+check("also with weights that each call gives", module(
+    [f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,24,2,90')}", 'return "y" %2'], "1,2,2,90", (),
+    more=f', %1 "w" : f32[24,2,3,3] {LOC}'), 1, 1)
+check("not where a convolution wants the channels of the result side by side", module(
+    ['%1 = weight() {name="w"} : f32[32,3,3,3]', f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,32,4,17')}",
+     '%3 = weight() {name="u"} : f32[16,32,3,3]', f"%4 = {convolution('%2', '%3', (3, 3), 1, '1,16,4,17')}",
+     "%5 = reduce(%4) {op=max, axes=[2, 3], order=free} : f32[1,16]", 'return "y" %5'], "1,3,4,17",
+    (("w", "f32[32,3,3,3]"), ("u", "f32[16,32,3,3]"))), 0)
 for why, lines, x, weight in (
         ("lines are short", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,5,15')}"], "1,5,5,15", U),
         ("positions are left out", [*ONE, f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,3,3,17', 2)}"], "1,5,5,33", U),
+        ("there are 16 channels of 36 terms", ['%1 = weight() {name="w"} : f32[16,4,3,3]',
+                                               f"%2 = {convolution('%0', '%1', (3, 3), 1, '1,16,2,17')}"], "1,4,2,17",
+         "f32[16,4,3,3]"),
         ("there are nine channels", ['%1 = weight() {name="w"} : f32[9,5,3,1]',
                                      f"%2 = {convolution('%0', '%1', (3, 1), 1, '1,9,2,17')}"], "1,5,2,17",
          "f32[9,5,3,1]"),

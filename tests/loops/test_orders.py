@@ -166,10 +166,10 @@ return "y" %2
 }"""
 
 
-def convolved(outs: int, groups: int, stride: int) -> tuple[Costs, Node]:
+def convolved(outs: int, groups: int, stride: int, channels: int = 32, side: int = 60) -> tuple[Costs, Node]:
     """Of 3x3, as layout leaves it."""
-    ins, size = 32 // groups, (60 - 1) // stride + 1
-    text = GROUPED.replace("OUTS,32", f"{outs},{ins}")
+    ins, size = channels // groups, (side - 1) // stride + 1
+    text = GROUPED.replace("OUTS,32", f"{outs},{ins}").replace("[1,32,60,60", f"[1,{channels},{side},{side}")
     for name, number in (("OUTS", outs), ("STRIDE", stride), ("GROUPS", groups), ("SIZE", size)):
         text = text.replace(name, str(number))
     (function,) = module_of(text, dims=(), weights=(("w", f"f32[{outs},{ins},3,3]"),)).entries
@@ -191,6 +191,10 @@ avx2 = TARGET.with_isas(("avx2",))
 narrow = Costs(avx2, price_of(avx2))
 equal([narrow.along_lines(convolved(outs, 1, 1)[1], PLAIN, PLAIN) for outs in (3, 6)], [True, False],
       "with registers of 8 lanes, one of six has panels")
+for channels in (1, 3):
+    first = convolved(32, 1, 1, channels, 120)[1]
+    equal([cost.few(first) and cost.along_lines(first, PLAIN, PLAIN) for cost in (costs, narrow)], [True, channels == 1],
+          f"a first layer of {channels} runs along lines; with registers of 8 lanes, one of one channel")
 scalar = Costs(replace(TARGET, isas=("scalar",)), lambda node, order: 1.0)
 ok(not scalar.few(node), "and without vectors any one")
 costs, node = convolved(32, 8, 1)

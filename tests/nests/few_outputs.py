@@ -3,10 +3,10 @@
 instruction set against the direct evaluation, for teams of 1, 2 and 5, between guard zones; a part of them under the
 address sanitizer. Each case on two of five instruction sets, on --all of them.
 
-All numbers of output channels, alone and of groups; lines of a part of a vector, of one, of some, of several blocks;
-borders on both sides and on one, wider than a vector's rest, windows of one term and of one row, strides, dilation,
-several images, what lies where results are stored; windows whose terms along the line are the outermost ones, as of an
-image that was transposed."""
+All numbers of output channels, alone and of groups, and more of few terms, in blocks; lines of a part of a vector, of
+one, of some, of several blocks; borders on both sides and on one, wider than a vector's rest, windows of one term and
+of one row, strides, dilation, several images, what lies where results are stored; windows whose terms along the line
+are the outermost ones, as of an image that was transposed."""
 import sys
 
 from cases import buffer, Case, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
@@ -65,6 +65,10 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
 cases = [convolution(*sizes) for sizes in CASES]
 cases += [convolution(1, 3, outs, 3, 45, (3, 3), 1, 1, 1, 1, images=2, added=added) for outs in range(1, 9)
           for added in (False, True)]
+cases += [convolution(1, 3, outs, 3, width, (3, 3), 1, 1, 1, 1, images=2, added=added)    # blocks of some of these
+          for outs, width in ((16, 45), (24, 20), (64, 300)) for added in (False, True)]
+cases += [convolution(1, 1, 40, 4, 37, (5, 5), 1, 1, 2, 2), convolution(1, 3, 16, 3, 33, (1, 1), 1, 1, 0, 0),
+          convolution(2, 3, 16, 3, 28, (3, 3), 1, 1, 1, 1), convolution(1, 2, 16, 5, 70, (3, 3), 2, 1, 1, 1)]
 cases += [convolution(*sizes, turned=True) for sizes in ((1, 2, 3, 12, 33, (9, 9), 1, 1, 4, 4),
                                                          (1, 3, 1, 4, 50, (3, 3), 1, 1, 1, 1),
                                                          (1, 1, 3, 5, 35, (2, 3), 2, 1, 1, 1))]
@@ -72,7 +76,8 @@ for case in cases:
     text = emit_kernel(case.kernel, "avx512").text
     ok("tcv_fma_f32(x" in text, f"{case.name}: an element is loaded once for all output channels")
 for other, why in ((convolution(3, 1, 1, 3, 40, (3, 3), 1, 1, 1, 1), "depthwise"),
-                   (convolution(1, 3, 9, 3, 40, (3, 3), 1, 1, 1, 1), "of many output channels"),
+                   (convolution(1, 3, 9, 3, 40, (3, 3), 1, 1, 1, 1), "of more output channels, no whole blocks"),
+                   (convolution(1, 4, 16, 3, 40, (3, 3), 1, 1, 1, 1), "of more output channels, of many terms"),
                    (convolution(2, 3, 4, 3, 40, (1, 1), 1, 1, 0, 0), "of groups and one term of the window")):
     equal("tcv_fma_f32(x" in emit_kernel(other.kernel, "avx512").text, False, f"not where it is {why}")
 everything = "--all" in sys.argv

@@ -3,10 +3,14 @@
 
 A panel holds 16 output channels. Of a few, as the last layer of a network that makes images or masks has, most of a
 register is empty; lanes that are positions fill it (emit/nests/few_outputs.py). That needs an operand and a result that
-lie line by line. layout gives such a convolution panels as any other one; orders chooses by cost whether it keeps them
-(order_costs.py), together with how the tensors lie, and `along_lines` is then what becomes of it.
+lie line by line. A first layer, which reads an image of a few channels, has more output channels, in blocks of 8: its
+sums are so short that panels take much of their time to begin and to turn what they store. layout gives such
+convolutions panels as any other ones; orders chooses by cost whether they keep them (order_costs.py), together with how
+the tensors lie, and `along_lines` is then what becomes of one.
 """
 from __future__ import annotations
+
+import math
 
 from ..graph.ir import Node, Value
 from ..graph.table import lowering_of
@@ -14,7 +18,14 @@ from ..symbolic import ONE, ZERO, wrap
 from .operands import Make
 
 MOST_OUTPUTS = 8     # of all, or of a group; more fill half of a register of 16
+MOST_INPUTS = 3      # of a first layer,
+MOST_TERMS = 27      # and terms of its window
 LINE = 16            # positions that a line has at least
+
+
+def few(outs: int, terms: int | None) -> bool:
+    """Whether so many output channels are few, or whole blocks of few terms each. terms: None if they are many."""
+    return outs <= MOST_OUTPUTS or terms is not None and terms <= MOST_TERMS and outs % MOST_OUTPUTS == 0
 
 
 def few_outputs(node: Node) -> bool:
@@ -22,10 +33,13 @@ def few_outputs(node: Node) -> bool:
     if node.op != "packed_convolution" or not node.attrs["panel"] or node.attrs["groups"] != 1:
         return False
     (kind,), x = node.types, node.operands[0]
-    outs, line = kind.shape[1], kind.shape[-1]
-    return kind.dtype == x.dtype == "f32" and node.attrs["stride"][-1] == 1 \
-        and outs.is_const and outs.value <= min(MOST_OUTPUTS, node.attrs["panel"]) \
-        and line.is_const and line.value >= LINE
+    outs, line, ins = kind.shape[1], kind.shape[-1], x.shape[1]
+    if not (kind.dtype == x.dtype == "f32" and node.attrs["stride"][-1] == 1 and outs.is_const
+            and line.is_const and line.value >= LINE):
+        return False
+    first = ins.is_const and ins.value <= MOST_INPUTS
+    terms = ins.value * math.prod(node.attrs["window"]) if first else None
+    return few(outs.value, terms)
 
 
 def in_memory(v: Value) -> bool:
@@ -37,10 +51,12 @@ def in_memory(v: Value) -> bool:
 
 def along_lines(node: Node, x: Value, panels: Value, make: Make) -> Node:
     """The same convolution without panels, over an operand whose lines lie in memory."""
-    attrs, (kind,) = node.attrs, node.types
-    terms, outs = panels.shape[2], kind.shape[1]
-    part = make(node, "slice", (panels,), {"start": (ZERO,) * 4, "size": (ONE, ONE, terms, outs), "stride": (1,) * 4},
-                panels.dtype, (ONE, ONE, terms, outs))
+    attrs, outs = node.attrs, node.types[0].shape[1]
+    _, count, terms, width = panels.shape
+    part = make(node, "transpose", (panels,), {"perm": (0, 2, 1, 3)}, panels.dtype, (ONE, terms, count, width))
+    part = make(node, "reshape", (part,), {"shape": (terms, count * width)}, panels.dtype, (terms, count * width))
+    part = make(node, "slice", (part,), {"start": (ZERO, ZERO), "size": (terms, outs), "stride": (1, 1)}, panels.dtype,
+                (terms, outs))
     shape = (*map(wrap, attrs["window"]), x.shape[1], outs)
     weights = make(node, "reshape", (part,), {"shape": shape}, part.dtype, shape)
     if weights.dtype != "f32":

@@ -20,7 +20,7 @@ from ..records import dataclass
 from ..symbolic import ONE, Expr, const, product
 from ..symbolic.typical import typical
 from ..target import Target
-from .few_outputs import few_outputs, in_memory
+from .few_outputs import MOST_OUTPUTS, few_outputs, in_memory
 from .layout import gathers_along
 
 Order = tuple[int, ...]
@@ -39,6 +39,8 @@ GATHERED = 0.8   # and where they are put together element by element
 LANES = 16
 FEW = 1 / 20     # of the time with panels, that each of few output channels takes along lines;
 FEW_OF_8 = 1 / 5.5   # where a register has 8 lanes: panels then compute half of their columns, and blocks are smaller
+ENDS = 18        # positions that a line of a first layer of several channels takes more, for its ends
+LONG = 96        # positions of a line from which on one of one channel pays where a register has 8 lanes
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
 
@@ -131,6 +133,11 @@ class Costs:
     def vectors(self) -> bool:
         return all(instruction_set(isa).has_vectors for isa in self.target.isas)
 
+    @property
+    def lanes(self) -> int:
+        """Of a register."""
+        return instruction_set(self.target.isas[-1]).lanes
+
     def copy(self, v: Value, order: Order, other: Order) -> float:
         """Of a value in `order` into `other`: a read, a write and what the write fetches first."""
         count = elements(v)
@@ -155,7 +162,8 @@ class Costs:
         x, v = node.operands[position], Value(node)
         lies = seen(x, order)
         if self.few(node):
-            return 0.0 if position else min(self.ways(node, order, result)) - self.few_cycles(node)
+            least = min(self.few_cycles(node), self.asked(node, last_order(len(v.shape))))
+            return 0.0 if position else min(self.ways(node, order, result)) - least
         if lies is None:
             return TORN * elements(x)
         if not lies:
@@ -182,13 +190,23 @@ class Costs:
         return max(0.0, plain - last)
 
     def few(self, node: Node) -> bool:
-        """Whether a node is a convolution of few output channels, which may run along lines."""
-        return few_outputs(node) and self.vectors
+        """Whether a node is a convolution of few output channels, which may run along lines; or a first layer, where
+        that was measured as faster."""
+        if not (self.vectors and few_outputs(node)):
+            return False
+        outs, line = (typical(node.types[0].shape[axis]) for axis in (1, -1))
+        return outs <= MOST_OUTPUTS or self.lanes == LANES \
+            or self.lanes == 8 and node.operands[0].shape[1] == ONE and line >= LONG
 
     def few_cycles(self, node: Node) -> float:
-        """What it takes along lines that lie in memory."""
-        each = FEW_OF_8 if instruction_set(self.target.isas[-1]).lanes == 8 else FEW
-        return each * typical(node.types[0].shape[1]) * self.asked(node, last_order(len(node.types[0].shape)))
+        """What it takes along lines that lie in memory. A first layer takes no less than with panels, but for turning
+        what these store: networks whose next convolution takes channels keep channels last."""
+        outs, rank = typical(node.types[0].shape[1]), len(node.types[0].shape)
+        share = outs * (FEW_OF_8 if self.lanes == 8 else FEW)
+        if outs <= MOST_OUTPUTS:
+            return share * self.asked(node, last_order(rank))
+        ends = 0 if node.operands[0].shape[1] == ONE else ENDS / typical(node.types[0].shape[-1])
+        return max(1.0, min(1.0, share) * (1 + ends)) * self.asked(node, tuple(range(rank)))
 
     def ways(self, node: Node, order: Order, result: Order) -> tuple[float, float]:
         """What it takes with panels, and along lines. order: of what its operand is a view of; result: of what it

@@ -13,7 +13,7 @@ from typing import Iterator
 
 from ...instruction_sets import InstructionSet
 from ...loops.accesses import written
-from ...loops.few_outputs import MOST_OUTPUTS
+from ...loops.few_outputs import MOST_OUTPUTS, few
 from ...loops.loop_ir import LoopNestKernel, Store
 from ...loops.scalar_ir import Load, Reduction
 from ...loops.scalars import Rewriter, rewritten
@@ -45,19 +45,24 @@ class Sum:
 @dataclass(frozen=True, slots=True)
 class FewOutputs:
     """sums: several where results of convolutions are added. out: the variable of the output channels (None: there is
-    one); rows: the others; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
+    one); outs: how many of them a block has; block: the variable of its blocks (None: there is one); rows: the others,
+    and that of blocks; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
     which has fewer."""
 
     sums: tuple[Sum, ...]
     out: Sym | None
+    outs: int
+    block: Sym | None
     rows: tuple[Sym, ...]
     lanes: Sym
     width: int
     count: int
 
-    @property
-    def outs(self) -> int:
-        return 1 if self.out is None else extent(self.out).value
+    def channel(self, o: int) -> dict[Sym, Expr]:
+        """The output channel of number o in a block."""
+        if self.out is None:
+            return {}
+        return {self.out: const(o) if self.block is None else sym(self.block) * self.outs + o}
 
     @property
     def items(self) -> Expr:
@@ -88,7 +93,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
     if not parts or len(parts) < len(found) or len({out for _, out in parts}) > 1:
         return None
     out = parts[0][1]
-    if out is not None and not (extent(out).is_const and extent(out).value <= MOST_OUTPUTS):
+    if out is not None and not (extent(out).is_const and all(_few(x, extent(out).value) for x, _ in parts)):
         return None
     return _cut(tuple(x for x, _ in parts), out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
 
@@ -111,18 +116,35 @@ def _sum(r: Reduction, kernel: LoopNestKernel, lanes: Sym) -> tuple[Sum, Sym | N
     return Sum(r, *loads, next(iter(asked), None)), out
 
 
+def _few(part: Sum, outs: int) -> bool:
+    terms = product(extent(s) for s in part.sum.vars)
+    return few(outs, terms.value if terms.is_const else None)
+
+
 def _cut(parts: tuple[Sum, ...], out: Sym | None, rows: tuple[Sym, ...], lanes: Sym,
          isa: InstructionSet) -> FewOutputs | None:
-    outs = 1 if out is None else extent(out).value
+    whole = 1 if out is None else extent(out).value
+    outs = whole if whole <= MOST_OUTPUTS else _in_block(len(parts), isa)
+    block = Sym("outs", 0, whole // outs - 1) if whole > outs else None
+    rows = rows if block is None else (*rows, block)
     vectors = -(-extent(lanes).value // LANES)
-    splats = -(-outs * isa.lanes // LANES)
-    most = max(1, min(MOST_WIDTH, (isa.room - splats - 1) // (outs * len(parts))))
+    most = max(1, min(MOST_WIDTH, _room(outs, isa) // (outs * len(parts))))
     count = -(-vectors // most)
-    made = FewOutputs(parts, out, rows, lanes, -(-vectors // count), count)
+    made = FewOutputs(parts, out, outs, block, rows, lanes, -(-vectors // count), count)
     made = replace(made, count=-(-vectors // made.width))
     known = all(_present(made, part, first + LANES * v, term) is not None
                 for first, _, count in made.blocks() for v in range(count) for part in parts for term in part.terms)
     return made if known else None
+
+
+def _room(outs: int, isa: InstructionSet) -> int:
+    """Vectors of sums that registers hold beside the weights of so many output channels and an element."""
+    return isa.room - -(-outs * isa.lanes // LANES) - 1
+
+
+def _in_block(parts: int, isa: InstructionSet) -> int:
+    """Of many output channels, how many are computed together: as many as have room, so that all are whole blocks."""
+    return next((n for n in (MOST_OUTPUTS, MOST_OUTPUTS // 2, MOST_OUTPUTS // 4) if n * parts <= _room(n, isa)), 1)
 
 
 def _present(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> Range | None:
@@ -223,7 +245,7 @@ def _term(e: ScalarEmitter, form: FewOutputs, part: Sum, term: dict[Sym, Expr], 
     places = [e.address(f.buffer, f.index).substitute(term) for f in (image, weights)]
     splats = []
     for o in range(form.outs):
-        at = places[1] if form.out is None else places[1].substitute({form.out: const(o)})
+        at = places[1].substitute(form.channel(o))
         splats.append(e.fresh("w"))
         e.lines.append(f"const tcv_f32 {splats[-1]} = tcv_splat_f32({e.pointers[weights.buffer]}[{e.index(at)}]);")
     for v in range(len(accs[0])):
@@ -250,7 +272,7 @@ def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first:
     lanes = min(LANES, size - first.value) if first.is_const else LANES
     for o in range(form.outs):
         lane = Sym("lane", 0, lanes - 1)
-        at = {form.lanes: sym(lane) + first} | ({} if form.out is None else {form.out: const(o)})
+        at = {form.lanes: sym(lane) + first} | form.channel(o)
         here = _at(stores, at)
         e.open((lane,))
         e.names[lane] = "0"
