@@ -190,6 +190,8 @@ ok(not never_equal(2 * N, B), "2*n may be batch")
 ok(holds((N + 1) // 2 - 1, [N - 1]) and not holds((N + 1) // 2 - 2, [N - 1]), "half a size, rounded up, from a guard")
 ok(holds(3 - 2 * (N // 6), [11 - N]) and not holds(1 - 2 * (N // 6), [11 - N]), "a multiple of a quotient, at most")
 ok(holds(2 * (N // 6) - 3, [N - 12]) and not holds(2 * (N // 6) - 3, [N - 11]), "and at least")
+ok(holds((N + 5) // 6 - 2, [(N + 2) // 3 - 5]) and not holds((N + 5) // 6 - 4, [(N + 2) // 3 - 5]),
+   "a quotient, from a guard of another one of the same size")
 ok(holds(3 * N - 6, [N - 2]) and not holds(3 * N - 7, [N - 2]), "a multiple of a guard")
 
 Z = sym(Sym("z", 0, 40, is_dim=True))

@@ -3,7 +3,7 @@
 have a point."""
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Iterator, Sequence
 
 from .expressions import ONE, Expr, FloorDiv, Monomial, sym, wrap
 from .prover import extreme, is_nonnegative
@@ -12,7 +12,7 @@ from .prover import extreme, is_nonnegative
 def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
     """e >= 0 where every guard is: proved alone, from a multiple of one guard, of two (pairs), or through
     floordiv(n, d) >= q where n >= q*d and floordiv(n, d) <= q where n <= q*d + d - 1, of a multiple where nothing else
-    varies."""
+    varies. A guard of floordiv(n, d) says the same of n."""
     if is_nonnegative(e) or _follows_from_some(e, guards, pairs):
         return True
     least = extreme(e, False) if guards else e
@@ -24,10 +24,19 @@ def holds(e: Expr, guards: Sequence[Expr], pairs: bool = True) -> bool:
             n, d = monomial[0].num, monomial[0].den
             rest = (rest if c in (1, -1) else wrap(rest.value // abs(c))) * d
             bound = rest + n if c > 0 else rest + d - 1 - n
-            if any(is_nonnegative(bound - g) for g in guards):
+            if any(is_nonnegative(bound - g) for g in (*guards, *_of_numerators(guards))):
                 return True
     least = _at_the_least(e, guards)
     return least is not e and holds(least, guards, pairs)
+
+
+def _of_numerators(guards: Sequence[Expr]) -> Iterator[Expr]:
+    """n - q*d, of each guard that is floordiv(n, d) - q: neither is negative where the other is not."""
+    for g in guards:
+        for monomial, c in g.terms:
+            if c == 1 and len(monomial) == 1 and isinstance(monomial[0], FloorDiv):
+                n, d = monomial[0].parts
+                yield n + (g - Expr(((monomial, 1),))) * d
 
 
 def _at_the_least(e: Expr, guards: Sequence[Expr]) -> Expr:
