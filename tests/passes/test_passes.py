@@ -172,6 +172,18 @@ equal([name for name, _, _ in places.computed.results], ["whole", "columns", "be
 equal(constant_places(module(CONSTANTS).functions["constants"], ("part",)).offset["part"], 0,
       "constants: but for those that are asked for by themselves")
 
+SORTED = """
+function constants() entry {
+  %0 = weight() {name="w3"} : f32[4,576]
+  %1 = sort(%0) {axis=0, count=[4], descending=0} : (f32[4,576], i64[4,576])
+  %2 = slice(%1.0) {start=[2, 0], size=[2, 576], stride=[1, 1]} : f32[2,576]
+  return "positions" %1.1
+  return "part" %2
+}
+"""
+equal(constant_places(module(SORTED).functions["constants"], ()).offset, {"positions": 0, "part": 4 * 576 * 8},
+      "constants: no piece lies in another result of the node that makes the whole")
+
 # -- inline
 CALLS = """
 function inner(%0 "x" : f32[4] loc("m.c":1)) {

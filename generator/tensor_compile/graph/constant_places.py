@@ -29,11 +29,11 @@ class ConstantPlaces:
 
 def constant_places(constants: Function, alone: Collection[str]) -> ConstantPlaces:
     """alone: names of constants that are no part of another one."""
-    named = {value.node: name for name, value, _ in constants.results}
+    named = {value: name for name, value, _ in constants.results}
     parts: dict[str, tuple[str, int]] = {}
     for name, value, _ in constants.results:
         first = _first_byte(value.node)
-        if first is not None and name not in alone and (whole := value.node.operands[0].node) in named:
+        if first is not None and name not in alone and (whole := value.node.operands[0]) in named:
             parts[name] = named[whole], first
     stored = [result for result in constants.results if result[0] not in parts]
     offset, size = offsets((name, value.type) for name, value, _ in stored)
