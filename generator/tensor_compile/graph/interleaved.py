@@ -90,15 +90,21 @@ class _Plan:
         return tuple(found) if joins and sums else ()
 
 
+def interleaves(node: Node) -> bool:
+    """A concatenation of positions in turn, of one element of each operand."""
+    return node.op == "concat" and node.attrs["axis"] >= _POSITIONS \
+        and all(v.shape[node.attrs["axis"]] == ONE for v in node.operands)
+
+
+def of_positions(view: Node) -> bool:
+    """It leaves the dims before the positions, batch and channels, as they are."""
+    before, after = view.operands[0].shape, view.types[0].shape
+    return min(len(before), len(after)) > _POSITIONS and before[:_POSITIONS] == after[:_POSITIONS]
+
+
 def _moves(node: Node) -> bool:
     """It interleaves positions, or moves them."""
-    if node.op == "concat":   # of one element of each in turn
-        axis = node.attrs["axis"]
-        return axis >= _POSITIONS and all(v.shape[axis] == ONE for v in node.operands)
-    if node.op not in ("reshape", "slice"):
-        return False
-    before, after = node.operands[0].shape, node.types[0].shape
-    return min(len(before), len(after)) > _POSITIONS and before[:_POSITIONS] == after[:_POSITIONS]
+    return interleaves(node) or node.op in ("reshape", "slice") and of_positions(node)
 
 
 def _even(v: Value) -> bool:

@@ -25,6 +25,7 @@ from ..graph.dce import dce
 from ..graph.dtypes import DTYPES
 from ..graph.fold import is_constant
 from ..graph.infer import Context
+from ..graph.interleaved import interleaves, of_positions
 from ..graph.ir import Function, Module, Node, TensorType, Value
 from ..graph.rewrite import Builder, Values
 from ..graph.table import PRIMITIVES, is_elementwise
@@ -413,30 +414,18 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
             elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")
                                     or gathers_along(node)):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
-                if order is None and _interleaves(node):
+                if order is None and interleaves(node):
                     order = _of_interleaved(node, out)
             if order is not None and order != tuple(range(rank)):
                 out[value] = order
     return out
 
 
-def _interleaves(node: Node) -> bool:
-    """A concatenation of positions in turn, as of the phases of a transposed convolution."""
-    return node.op == "concat" and node.attrs["axis"] > 1 \
-        and all(v.shape[node.attrs["axis"]] == ONE for v in node.operands)
-
-
-def _in_positions(reshape: Node) -> bool:
-    """It leaves the first two dims, batch and channels, as they are."""
-    before, after = reshape.operands[0].shape, reshape.types[0].shape
-    return min(len(before), len(after)) > 2 and before[:2] == after[:2]
-
-
 def _of_interleaved(node: Node, out: Mapping[Value, tuple[int, ...]]) -> tuple[int, ...] | None:
     """Channels last, where they lie so in all of its operands; None otherwise."""
     last = 0
     for v in node.operands:
-        while v.node.op == "slice" or v.node.op == "reshape" and _in_positions(v.node):
+        while v.node.op == "slice" or v.node.op == "reshape" and of_positions(v.node):
             v = v.node.operands[0]
         if out.get(v, (0,))[-1] == 1:
             last += 1
@@ -474,7 +463,7 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
             continue
         for user in users.get(value, ()):
             if user.op == "reshape":
-                if _interleaves(node) and _in_positions(user):   # lies as what it becomes: channels apart, or last
+                if interleaves(node) and of_positions(user):   # lies as what it becomes: channels apart, or last
                     if _row_major(asked.get(Value(user))):
                         asked[value] = tuple(range(len(value.shape)))
                 elif _joins(value.shape, user.types[0].shape):
