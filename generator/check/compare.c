@@ -71,17 +71,37 @@ static double bound_of(const bound *how, const beside *with, tc_dtype dtype, dou
     return relative + SPREADS * spread;
 }
 
-/* Whether what `got` is, an infinity, a NaN or no float, is a sample's. */
-static bool is_sampled(const beside *with, const tc_safetensor *got, int64_t i)
+static bool same_element(const tc_safetensor *a, const tc_safetensor *b, int64_t i)
 {
-    const bool floats = data_dtypes[got->dtype].digits != 0;
-    if (floats && isfinite(data_element(got, i)))
-        return false;
+    return data_dtypes[a->dtype].digits ? same_number(data_element(a, i), data_element(b, i)) : equal_bits(a, b, i);
+}
+
+static bool is_sample(const beside *with, const tc_safetensor *x, int64_t i)
+{
     for (size_t k = 0; k < with->count; ++k)
-        if (floats ? same_number(data_element(got, i), data_element(with->samples[k], i))
-                   : equal_bits(got, with->samples[k], i))
+        if (same_element(x, with->samples[k], i))
             return true;
     return false;
+}
+
+/* Whether the wanted element is one that roundings lead to: the center's, a sample's, or a float as near to the center's
+ * as rounding explains. */
+static bool is_explained(const bound *how, const beside *with, const tc_safetensor *want, int64_t i)
+{
+    if (same_element(want, with->center, i) || is_sample(with, want, i))
+        return true;
+    const double far = data_dtypes[want->dtype].digits ? fabs(data_element(want, i) - data_element(with->center, i))
+                                                       : NAN;
+    return isfinite(far) && far <= bound_of(how, with, want->dtype, data_element(want, i), i);
+}
+
+/* Whether `got` is a sample's, of what is no finite float, where other roundings lead to the wanted element, too. */
+static bool is_sampled(const bound *how, const beside *with, const tc_safetensor *got, const tc_safetensor *want,
+                       int64_t i)
+{
+    if (data_dtypes[got->dtype].digits && isfinite(data_element(got, i)))
+        return false;
+    return is_sample(with, got, i) && is_explained(how, with, want, i);
 }
 
 static void compare_float(const bound *how, const beside *with, const tc_safetensor *got, const tc_safetensor *want,
@@ -90,7 +110,7 @@ static void compare_float(const bound *how, const beside *with, const tc_safeten
     const double a = data_element(got, i), b = data_element(want, i);
     if (same_number(a, b))
         return;
-    if (how->any && is_sampled(with, got, i)) {
+    if (how->any && is_sampled(how, with, got, want, i)) {
         ++out->sampled;
         return;
     }
@@ -111,7 +131,7 @@ static void compare_exact(const bound *how, const beside *with, const tc_safeten
 {
     if (equal_bits(got, want, i))
         return;
-    if (how->any && is_sampled(with, got, i))
+    if (how->any && is_sampled(how, with, got, want, i))
         ++out->sampled;
     else if (out->differ++ == 0)
         out->first = i;

@@ -6,6 +6,7 @@ import io
 import json
 import re
 import struct
+import sys
 import tempfile
 from dataclasses import replace
 from pathlib import Path
@@ -21,9 +22,21 @@ from tensor_compile.emit.kernels import KernelSource
 from tensor_compile.graph.ir import Function, Node, Value
 from tensor_compile.graph.passes import GraphPass, each, on_module
 
+sys.path.insert(0, str(models.ROOT / "tests" / "interpreter"))
+import st
+
 REQUEST = check_runs.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
                               wrapper=())
 
+PLACES = """#include <tensor_compile/model.h>
+TC_MODEL(places)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, 2, 8);
+    tc_output(g, "most", tc_argmax(x, 1));
+    tc_output(g, "above", tc_gt(x, 3));
+    tc_output(g, "quotient", tc_div(x, 0));
+}
+"""
 GUARDED = """#include <tensor_compile/model.h>
 TC_MODEL(guarded)
 {
@@ -186,6 +199,20 @@ with tempfile.TemporaryDirectory() as place:
        and result.stdout.endswith("1 of 50 elements differ, the first at 49\n"), "other outputs: exit code 1")
     result = tool("--inputs", "x.safetensors", "--expect", "other.safetensors", "--atol", "0.1")
     ok(result.returncode == 0, "unless the bound allows it")
+
+    # what is no finite float has to be the user's, too
+    (folder / "places.c").write_text(PLACES, encoding="utf-8")
+    x, inf = [float(i % 5 + i // 8) + 1 for i in range(16)], float("inf")
+    st.write(folder / "places", {"x": ("F32", [2, 8], x)})
+    right = {"most": ("I64", [2], [4, 1]), "above": ("BOOL", [2, 8], [v > 3 for v in x]),
+             "quotient": ("F32", [2, 8], [inf] * 16)}
+    for name, wrong in (("", []), ("most", [5, 1]), ("above", [False] * 16), ("quotient", [-inf, *[inf] * 15]),
+                        ("quotient", [3.0, *[inf] * 15])):
+        st.write(folder / "expected", right if not name else right | {name: (*right[name][:2], wrong)})
+        result = tool("--inputs", "places", "--expect", "expected", model="places.c")
+        failed = [line.split(": ")[-2] for line in result.stdout.splitlines() if line.endswith("FAILED")]
+        equal((result.returncode, failed), (1, [name]) if name else (0, []),
+              f"{name} that the model has otherwise: wrong" if name else "integers, bools and infinities as expected")
 
     models.safetensors(folder / "short.safetensors", {"x": ((4, 29), [0.0] * 4 * 29)})
     models.safetensors(folder / "unnamed.safetensors", {"z": ((5, 29), [0.0] * 5 * 29)})
