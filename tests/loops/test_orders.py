@@ -208,6 +208,29 @@ x = node.operands[0]
 ok(costs.copy(x, PLAIN, LAST) < 2 * (1000 + 1.4 * 60 * 60 * 32), "a copy of many channels and positions moves whole lines")
 
 # -- bits -------------------------------------------------------------------------------------------------------------
+READERS = """function f(%0 "x" : f32[1,C,60,60] loc("m.c":1), %1 "i" : i64[120] loc("m.c":2)) entry {
+%2 = arg_reduce(%0) {op=max, axis=1} : i64[1,60,60]
+%3 = reduce(%0) {op=max, order=free, axes=[1]} : f32[1,60,60]
+%4 = gather(%0, %1) {axis=2} : f32[1,C,120,60]
+return "y" %2
+return "z" %3
+return "g" %4
+}"""
+
+
+def readers(channels: int) -> list[list[float]]:
+    """Of extremes of channels and a gather of lines, which read and make plain tensors, and channels last."""
+    (function,) = module_of(READERS.replace("C", str(channels)), dims=()).entries
+    some = [x for x in function.nodes if x.op in ("arg_reduce", "reduce", "gather")]
+    return [[costs.read(x, 0, order, order if x.op == "gather" else tuple(range(3))) for x in some]
+            for order in (PLAIN, LAST)]
+
+
+plain, last = readers(3)
+ok(plain == [0.0] * 3 and min(last) > 0, "rows of few channels side by side fill no vector")
+equal(readers(64), [[0.0] * 3] * 2, "those of many do")
+
+
 def small(body: str) -> str:
     for old, new in (("14400", "36"), ("900", "9"), ("30", "3"), ("16", "4")):
         body = body.replace(old, new)

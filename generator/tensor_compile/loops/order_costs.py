@@ -176,7 +176,9 @@ class Costs:
                 return TURNED * elements(x)
             return along(node, own[-1]) if own and position == 0 else 0.0
         if node.op in ("reduce", "reduce_where", "arg_reduce"):
-            return 0.0
+            axes = (node.attrs["axis"],) if node.op == "arg_reduce" else node.attrs["axes"]
+            short = lies[-1] in axes and typical(x.shape[lies[-1]]) < LANES    # no vector of one row
+            return TURNED * elements(x) if short else 0.0
         if node.op in ("dot", "packed_dot", "dot_where"):
             return 0.0 if position == 0 or lies == tuple(sorted(lies)) else TURNED * elements(x)
         return 0.0 if lies == tuple(sorted(lies)) else TURNED * elements(x)
@@ -255,7 +257,8 @@ def along(node: Node, axis: int) -> float:
     do not."""
     shape, ins = node.types[0].shape, 1
     if node.op == "gather":
-        return GATHERED * elements(Value(node)) if axis == node.attrs["axis"] else 0.0
+        one_by_one = axis == node.attrs["axis"] or typical(shape[axis]) < LANES
+        return GATHERED * elements(Value(node)) if one_by_one else 0.0
     if node.op == "window_reduce":
         window = tuple(const(size) for size in node.attrs["size"])
     elif node.op == "convolution":
