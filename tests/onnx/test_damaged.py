@@ -18,20 +18,14 @@ with tempfile.TemporaryDirectory() as folder:
         path.write_bytes(model)
         fuzz.reader.import_file(path, path.name)
     equal(len(models), 6, "the models are imported as long as they are whole")
-    for begin in range(1, 1001, 100):
-        wrong = []
-        for seed in range(begin, begin + 100):
-            path.write_bytes(fuzz.damaged(models, random.Random(seed)))
-            if found := attempt(fuzz.reader.import_file, path):
-                wrong.append((seed, found))
-        equal(wrong, [], f"seeds {begin} to {begin + 99}: a model or one error")
-    for begin in range(1, 2001, 500):
-        wrong = []
-        for seed in range(begin, begin + 500):
-            path.write_bytes(fuzz.damaged_fields(models, random.Random(seed)))
-            if found := attempt(fuzz.reader.import_file, path):
-                wrong.append((seed, found))
-        equal(wrong, [], f"seeds {begin} to {begin + 499} of fields: a model or one error")
+    for damage, last, step, of in ((fuzz.damaged, 1000, 100, ""), (fuzz.damaged_fields, 2000, 500, " of fields")):
+        for begin in range(1, last + 1, step):
+            wrong = []
+            for seed in range(begin, begin + step):
+                path.write_bytes(damage(models, random.Random(seed)))
+                if found := attempt(fuzz.reader.import_file, path):
+                    wrong.append((seed, found))
+            equal(wrong, [], f"seeds {begin} to {begin + step - 1}{of}: a model or one error")
     for seed, what in FOUND.items():
         path.write_bytes(fuzz.damaged(models, random.Random(seed)))
         equal(attempt(fuzz.reader.import_file, path), "", f"seed {seed}: {what}")

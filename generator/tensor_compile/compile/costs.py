@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Iterator, Mapping, Sequence
 
 from ..emit.work import in_integers, kernel_operations
-from ..graph.dtypes import DTYPES
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel
+from ..loops.plan import bytes_of
 from ..loops.program_ir import bodies, Branch, Element, FunctionPlan, Region, Step, Tiles, Variant
-from ..loops.scalar_ir import Buffer
 from ..loops.scalars import extent
 from ..loops.tile_axes import Axis
 from ..loops.traffic import Traffic, traffic
@@ -191,23 +190,19 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
             continue
         kernel = item.kernel
         each = _each(kernel, runs, values)
-        bytes_of = _together(each)
+        moves = _together(each)
         symbols = tuple(made.sources.symbol(kernel, isa, function.is_plain(variant)) for isa in made.target.isas)
         loc = getattr(kernel, "loc", None)
-        own = {b.name: _bytes(b) for b in kernel.params if b.kind in ("packed", "state")}
-        kept |= {name: min(size, bytes_of.read) for name, size in own.items()}    # of a table, or a cache, some rows
+        own = {b.name: bytes_of(b).value for b in kernel.params if b.kind in ("packed", "state")}
+        kept |= {name: min(size, moves.read) for name, size in own.items()}    # of a table, or a cache, some rows
         found.append(Cost(len(found), kernel.label, loc.scope if loc else "", f"{loc.file}:{loc.line}" if loc else "",
                           item.barrier and bool(found), depth, sum(r.count for r in runs),
-                          _operations(kernel, runs, values), bytes_of.read, bytes_of.written,
+                          _operations(kernel, runs, values), moves.read, moves.written,
                           symbols, tuple(map(made.code, symbols)), in_integers(kernel),
                           tuple((count, t.read + t.written) for count, t in each), _distinct(kernel, runs, values),
                           any(r.in_tile for r in runs), any(r.by_data for r in runs),
-                          min(sum(own.values()), bytes_of.read)))
+                          min(sum(own.values()), moves.read)))
     return [replace(cost, all_kept=sum(kept.values())) for cost in found]
-
-
-def _bytes(buffer: Buffer) -> int:
-    return buffer.elements.value * DTYPES[buffer.dtype].bytes
 
 
 def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> int:

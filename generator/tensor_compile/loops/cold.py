@@ -11,15 +11,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.dtypes import DTYPES
 from ..symbolic import product
 from ..target import Target
 from .accesses import read
 from .fused import Fused
 from .loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from .plan import bytes_of
 from .products import F32
 from .program_ir import leaves, mapped
-from .scalar_ir import Buffer
 from .scalars import extent
 
 
@@ -40,13 +39,9 @@ def _constants(fused: Fused) -> int:
     """Bytes of the constants that products read."""
     names = {name for item in leaves(fused.kernels) if isinstance(item, (ContractionKernel, GroupedContractionKernel))
              for name in read(item)}
-    return sum(_bytes(b) for b in fused.buffers.values() if b.name in names and b.kind == "packed")
+    return sum(bytes_of(b).value for b in fused.buffers.values() if b.name in names and b.kind == "packed")
 
 
 def _marked(kernel: ContractionKernel, constant: set[str]) -> ContractionKernel:
     rows = product(extent(s) for s in (*kernel.batch, *kernel.m))
     return replace(kernel, cold=kernel.product == F32 and rows == 1 and all(b.buffer in constant for b in kernel.b))
-
-
-def _bytes(buffer: Buffer) -> int:
-    return buffer.elements.value * DTYPES[buffer.dtype].bytes

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..graph.dtypes import DTYPES
 from ..graph.table import cost_of
 from ..target import Target
 from .fused import Fused
 from .loop_ir import ALONE, ALWAYS, LoopNestKernel
+from .plan import bytes_of
 from .scalar_ir import Apply, Buffer, Reduction, Sorted
 from .scalars import walk
 from .traffic import traffic
@@ -51,7 +51,7 @@ def _far(kernel: LoopNestKernel, uses: Uses, target: Target) -> str:
             or _cycles(kernel) * target.reads.memory > COMPUTED * target.line:
         return ""
     moved = traffic(kernel, {})
-    written = sum(_bytes(b) for b in stored)    # also what others store there: a concatenation
+    written = sum(bytes_of(b).value for b in stored)    # also what others store there: a concatenation
     touched = moved.read + written if 2 * moved.read >= moved.written else written * WRITTEN_ALONE
     return ALWAYS if touched >= target.l3 * OF_A_TEAM else ALONE if touched >= target.l3 * OF_ONE_THREAD else ""
 
@@ -59,11 +59,7 @@ def _far(kernel: LoopNestKernel, uses: Uses, target: Target) -> str:
 def _gone(buffer: Buffer, uses: Uses, target: Target) -> bool:
     """Whether nothing of it would be in a cache when it is read: it leaves the model, or the third one is smaller."""
     return buffer.kind == "output" and not uses.readers[buffer.name] or \
-        buffer.kind in ("output", "temp") and _bytes(buffer) > target.l3
-
-
-def _bytes(buffer: Buffer) -> int:
-    return buffer.elements.value * DTYPES[buffer.dtype].bytes
+        buffer.kind in ("output", "temp") and bytes_of(buffer).value > target.l3
 
 
 def _cycles(kernel: LoopNestKernel) -> int:
