@@ -2,9 +2,9 @@
 """Products of one operand."""
 from __future__ import annotations
 
-SIZES = [{"rows": n} for n in (0, 1, 2, 5, 6, 7, 16, 29, 70, 130)]
+SIZES = [{"rows": n} for n in (0, 1, 2, 5, 6, 7, 16, 29, 70, 128, 130)]
 
-SPECIALIZED = {"rows": (1, 29)}
+SPECIALIZED = {"rows": (1, 29, 128)}
 
 FLOATS = ("f16", "bf16")
 
