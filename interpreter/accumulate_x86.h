@@ -95,6 +95,7 @@ TARGET static inline __attribute__((always_inline)) bool SET(noisy_term)(double 
     SET(bits) factors, terms;
     SET(integers) all = (SET(integers)){0} - 1;
     uint64_t draws = tci_noise.draws;
+    const double scale = tci_noise.scale * 0x1p-24;
     memcpy(&factors, tci_noise.factors, sizeof factors);
     memcpy(&terms, tci_noise.terms, sizeof terms);
     for (int64_t j = 0; j < whole; j += LANES_F64) {
@@ -103,7 +104,7 @@ TARGET static inline __attribute__((always_inline)) bool SET(noisy_term)(double 
         const SET(doubles) held = TO_F32(sum);
         const SET(doubles) power = (SET(doubles))((SET(bits))sum & TCI_EXPONENT);
         const SET(bits) drawn = draws * factors + terms;
-        const SET(doubles) moved = sum + power * (TO_DOUBLE(drawn) * 0x1p-76);
+        const SET(doubles) moved = sum + power * (TO_DOUBLE(drawn) * scale);
         all &= (sum != held) & (power < 0x1p127);
         memcpy(next + j, &moved, sizeof moved);
         draws = draws * tci_noise.factors[LANES_F64 - 1] + tci_noise.terms[LANES_F64 - 1];

@@ -28,6 +28,7 @@ static const char help[] =
     "  --pack FILE          writes the results' bytes in order, each filled up with zeros to a multiple of 64\n"
     "  --f64                computes floats in double with the host's libm; results are F64\n"
     "  --noise SEED         with --f64: gives every result a random error, as large as one of rounding to its declared dtype\n"
+    "  --times N            with --noise: errors N times as large, a power of two; of the other sign where it is negative\n"
     "  --roundings FILE     writes the floats that become integers; with --f64 reads them, and takes their integers where\n"
     "                       both runs have nearly the same float; prints in how many elements that made a difference,\n"
     "                       and in how many their integers differ as their floats do\n"
@@ -40,7 +41,7 @@ static const char help[] =
 
 typedef struct options {
     const char *graph, *function, *dims, *inputs, *weights_dir, *state, *state_out, *out, *pack, *roundings, *bound,
-        *noise;
+        *noise, *times;
     const char **finite;
     size_t finite_count;
     bool f64, list, help;
@@ -68,7 +69,8 @@ static int read_options(int argc, char **argv, options *o)
                   {"--pack", &o->pack},
                   {"--roundings", &o->roundings},
                   {"--bound", &o->bound},
-                  {"--noise", &o->noise}};
+                  {"--noise", &o->noise},
+                  {"--times", &o->times}};
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         size_t k = 0;
@@ -108,8 +110,13 @@ static int read_options(int argc, char **argv, options *o)
         return usage("one of --out, --pack and --state-out is needed", "");
     if (o->noise != NULL && !o->f64)
         return usage("--noise goes with --f64", "");
+    if (o->times != NULL && o->noise == NULL)
+        return usage("--times goes with --noise", "");
+    const int times = o->times != NULL ? atoi(o->times) : 1;
+    if (times == 0 || (abs(times) & (abs(times) - 1)) != 0)
+        return usage("--times is no power of two: ", o->times);
     if (o->noise != NULL)
-        tci_noise_start(strtoull(o->noise, NULL, 10));
+        tci_noise_start(strtoull(o->noise, NULL, 10), times);
     return 0;
 }
 

@@ -10,9 +10,12 @@ struct tci_format {
 
 static const struct tci_format f16 = {0x1p-10, 0x1p-14, 65504}, bf16 = {0x1p-7, 0x1p-126, 0x1.fep127};
 
-void tci_noise_start(uint64_t seed)
+void tci_noise_start(uint64_t seed, int times)
 {
-    tci_noise = (struct tci_noise){.on = true, .rounds = seed % 2 != 0, .draws = seed * 0x9e3779b97f4a7c15u};
+    tci_noise = (struct tci_noise){.on = true,
+                                   .rounds = seed % 2 != 0,
+                                   .scale = times * 0x1p-52,
+                                   .draws = seed * 0x9e3779b97f4a7c15u};
     uint64_t factor = 1, term = 0;
     for (int i = 0; i < TCI_AHEAD; i++) {
         tci_noise.factors[i] = factor *= TCI_FACTOR;

@@ -6,6 +6,9 @@
  * size. With odd seeds results are rounded, too, so that what becomes an exact number, a pole or a zero, is one there; with
  * even ones they are not: where most runs had the same neighbour of a number, they would show no error. Errors on f64 are
  * larger ones.
+ *
+ * All errors may be a power of two larger. What stays on one side of a bend of the function in every run with errors of
+ * their own size, such as a number below zero in front of a rectifier, so shows how far errors on the other side go.
  */
 #ifndef TCI_NOISE_H
 #define TCI_NOISE_H
@@ -21,27 +24,29 @@ typedef enum tci_sums { TCI_SUMS_WIDE, TCI_SUMS_F32, TCI_SUMS_F64 } tci_sums;
 
 enum { TCI_AHEAD = 8 };
 
-/* The state of the one run of the process: scalar operations have no other argument. draws: that of the generator, which
- * after i + 1 more draws is draws * factors[i] + terms[i]. */
+/* The state of the one run of the process: scalar operations have no other argument. scale: of the errors, a power of two
+ * of either sign, times 2^-52. draws: that of the generator, which after i + 1 more draws is draws * factors[i] + terms[i]. */
 extern struct tci_noise {
     bool on, rounds;
     tci_sums sums;
+    double scale;
     uint64_t draws, factors[TCI_AHEAD], terms[TCI_AHEAD];
 } tci_noise;
 
-void tci_noise_start(uint64_t seed);
+/* times: of the errors' own size. */
+void tci_noise_start(uint64_t seed, int times);
 
 /* Around a kernel: its partial sums are rounded, and then its results, which are dense and its own; NULL where it failed. */
 void tci_noise_begin(const tci_node *node);
 void tci_noise_end(const tci_node *node, const tci_tensor *out);
 
-/* Uniform in (-1, 1): the upper bits of a linear congruential generator (Knuth's MMIX). */
+/* Uniform in (-1, 1), times the scale: the upper bits of a linear congruential generator (Knuth's MMIX). */
 #define TCI_FACTOR 6364136223846793005u
 #define TCI_TERM 1442695040888963407u
 static inline double tci_draw(void)
 {
     tci_noise.draws = tci_noise.draws * TCI_FACTOR + TCI_TERM;
-    return (double)((int64_t)tci_noise.draws >> 11) * 0x1p-52;
+    return (double)((int64_t)tci_noise.draws >> 11) * tci_noise.scale;
 }
 
 /* The bits of a double: its sign and its exponent. */

@@ -15,26 +15,28 @@
  * (N - 1)!! / 10^N: 1e-6 for 8 samples, 2e-10 for 16. */
 enum { SPREADS = 8 };
 
+/* larger: samples whose errors are SPREADS times as large. Where a function bends, as a rectifier does at zero, an element
+ * may be the center's in every other sample, or nearly so, and right beyond the bend. */
 typedef struct bound {
     enum { BITS, FIXED, SPREAD } kind;
     double rtol, atol, units;
     bool any; /* what is no finite float may be a sample's */
-    tc_safetensors center, *samples;
-    size_t count;
+    tc_safetensors center, *samples, *larger;
+    size_t count, larger_count;
 } bound;
 
 /* What one tensor is compared with besides the wanted one. */
 typedef struct beside {
-    const tc_safetensor *center, **samples;
-    size_t count;
+    const tc_safetensor *center, **samples, **larger;
+    size_t count, larger_count;
 } beside;
 
 typedef struct worst {
     int64_t differ, first; /* how many elements, and the first of them */
     int64_t sampled;       /* elements that are not the wanted ones, but a sample's */
     double error, ulp;     /* the largest, and in units of the last place of its element */
-    double share;          /* of its bound: the largest one, of whichever element */
-    bool small;            /* that element is so small beside its error that units mean nothing */
+    double share; /* of its bound: the largest one, of whichever right element, or wrong one that samples move */
+    bool small;   /* that element is so small beside its error that units mean nothing */
 } worst;
 
 static const double NEAR_ZERO = 1e-4; /* the least relative error that is told so */
@@ -52,6 +54,17 @@ static bool equal_bits(const tc_safetensor *a, const tc_safetensor *b, int64_t i
     return data_dtypes[a->dtype].digits && isnan(data_element(a, i)) && isnan(data_element(b, i));
 }
 
+/* The largest distance of one of the samples from the center; `least` where none is as far. */
+static double farthest(const tc_safetensor **samples, size_t count, double center, int64_t i, double least)
+{
+    double most = least;
+    for (size_t k = 0; k < count; ++k) {
+        const double far = fabs(data_element(samples[k], i) - center);
+        most = isfinite(far) ? fmax(most, far) : most;
+    }
+    return most;
+}
+
 /* The largest error that rounding explains. */
 static double bound_of(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i)
 {
@@ -63,12 +76,16 @@ static double bound_of(const bound *how, const beside *with, tc_dtype dtype, dou
     const double center = data_element(with->center, i);
     if (!isfinite(center))
         return relative;
-    double spread = data_unit(dtype, center) / 2;
-    for (size_t k = 0; k < with->count; ++k) {
-        const double far = fabs(data_element(with->samples[k], i) - center);
-        spread = isfinite(far) ? fmax(spread, far) : spread;
-    }
-    return relative + SPREADS * spread;
+    const double spread = farthest(with->samples, with->count, center, i, data_unit(dtype, center) / 2);
+    return relative + farthest(with->larger, with->larger_count, center, i, SPREADS * spread);
+}
+
+/* Whether a sample is another one than the center. */
+static bool is_moved(const beside *with, int64_t i)
+{
+    const double center = data_element(with->center, i);
+    return farthest(with->larger, with->larger_count, center, i, farthest(with->samples, with->count, center, i, 0)) >
+           0;
 }
 
 static bool same_element(const tc_safetensor *a, const tc_safetensor *b, int64_t i)
@@ -121,7 +138,8 @@ static void compare_float(const bound *how, const beside *with, const tc_safeten
         out->ulp = error / data_unit(got->dtype, b);
         out->small = right && !(error <= NEAR_ZERO * fabs(b));
     }
-    out->share = isnan(out->share) || error / most <= out->share ? out->share : error / most;
+    if (right || (how->kind == SPREAD && is_moved(with, i)))
+        out->share = isnan(out->share) || error / most <= out->share ? out->share : error / most;
     if (!right && out->differ++ == 0)
         out->first = i;
 }
@@ -158,7 +176,7 @@ static void print_line(const bound *how, const char *name, bool floats, int64_t 
             printf(", %.3g ulp", found->ulp);
         else if (how->kind == FIXED)
             printf(", near zero");
-        if (how->kind == SPREAD && found->error > 0)
+        if (how->kind == SPREAD && found->error > 0 && found->share > 0)
             printf(", %.2g of the bound", found->share);
         then = ", ";
     }
@@ -173,21 +191,31 @@ static void print_line(const bound *how, const char *name, bool floats, int64_t 
     putchar('\n');
 }
 
+/* The tensors of that name that have the type of `got`; how many. */
+static size_t find_samples(const tc_safetensor **found, const tc_safetensors *files, size_t count, const char *name,
+                           const tc_safetensor *got)
+{
+    size_t n = 0;
+    for (size_t k = 0; k < count; ++k) {
+        const tc_safetensor *sample = tc_safetensors_find(&files[k], name);
+        if (sample && same_type(got, sample))
+            found[n++] = sample;
+    }
+    return n;
+}
+
 static bool compare_one(const bound *how, const tc_safetensor *got, const tc_safetensor *want)
 {
-    const tc_safetensor **samples = calloc(how->count + 1, sizeof *samples);
-    beside with = {NULL, samples, 0};
+    const tc_safetensor **samples = calloc(how->count + how->larger_count + 1, sizeof *samples);
     if (!samples) {
         printf("%s: out of memory  FAILED\n", want->name);
         return false;
     }
+    beside with = {.samples = samples, .larger = samples + how->count};
     if (how->kind == SPREAD) {
         with.center = tc_safetensors_find(&how->center, want->name);
-        for (size_t k = 0; k < how->count; ++k) {
-            const tc_safetensor *sample = tc_safetensors_find(&how->samples[k], want->name);
-            if (sample && same_type(got, sample))
-                samples[with.count++] = sample;
-        }
+        with.count = find_samples(with.samples, how->samples, how->count, want->name, got);
+        with.larger_count = find_samples(with.larger, how->larger, how->larger_count, want->name, got);
     }
     worst found = {0, -1, 0, 0, 0, 0, false};
     const bool typed = same_type(got, want) && (how->kind != SPREAD || (with.center && same_type(got, with.center)));
@@ -250,28 +278,43 @@ int data_compare(int count, char **arguments)
     return compare_files(&how, arguments[1], arguments[2], count - 3, arguments + 3);
 }
 
+static int open_samples(tc_safetensors **files, size_t *opened, int count, char **paths)
+{
+    *files = calloc((size_t)count + 1, sizeof **files);
+    if (!*files)
+        return data_fail("out of memory");
+    for (; *opened < (size_t)count; ++*opened) {
+        tc_safetensors *sample = &(*files)[*opened];
+        if (tc_safetensors_open(sample, paths[*opened]) != TC_STATUS_OK)
+            return data_fail_file(paths[*opened], sample->message);
+    }
+    return 0;
+}
+
+static void close_samples(tc_safetensors *files, size_t count)
+{
+    for (size_t k = 0; k < count; ++k)
+        tc_safetensors_close(&files[k]);
+    free(files);
+}
+
 int data_spread(int count, char **arguments)
 {
-    const int fixed = 6, samples = count < fixed ? 0 : atoi(arguments[5]);
-    if (count < fixed + samples)
-        return data_fail("tc-data spread RTOL any|own GOT WANT CENTER COUNT SAMPLE... [NAME...]");
+    const int fixed = 7, samples = count < fixed ? 0 : atoi(arguments[5]),
+              larger = count < fixed ? 0 : atoi(arguments[6]);
+    const int names = fixed + samples + larger;
+    if (count < names)
+        return data_fail("tc-data spread RTOL any|own GOT WANT CENTER COUNT LARGER SAMPLE... [NAME...]");
     bound how = {.kind = SPREAD, .rtol = strtod(arguments[0], NULL), .any = !strcmp(arguments[1], "any")};
     if (tc_safetensors_open(&how.center, arguments[4]) != TC_STATUS_OK)
         return data_fail_file(arguments[4], how.center.message);
-    how.samples = calloc((size_t)samples + 1, sizeof *how.samples);
-    int code = how.samples ? 0 : data_fail("out of memory");
-    while (!code && how.count < (size_t)samples) {
-        tc_safetensors *sample = &how.samples[how.count];
-        if (tc_safetensors_open(sample, arguments[fixed + (int)how.count]) != TC_STATUS_OK)
-            code = data_fail_file(arguments[fixed + (int)how.count], sample->message);
-        else
-            ++how.count;
-    }
+    int code = open_samples(&how.samples, &how.count, samples, arguments + fixed);
     if (!code)
-        code = compare_files(&how, arguments[2], arguments[3], count - fixed - samples, arguments + fixed + samples);
-    for (size_t k = 0; k < how.count; ++k)
-        tc_safetensors_close(&how.samples[k]);
-    free(how.samples);
+        code = open_samples(&how.larger, &how.larger_count, larger, arguments + fixed + samples);
+    if (!code)
+        code = compare_files(&how, arguments[2], arguments[3], count - names, arguments + names);
+    close_samples(how.samples, how.count);
+    close_samples(how.larger, how.larger_count);
     tc_safetensors_close(&how.center);
     return code;
 }

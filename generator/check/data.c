@@ -14,10 +14,12 @@
  *       |got - want| <= ATOL + RTOL * |want|, WANT of GOT's dtype or f64; integers and bool are equal. RTOL and ATOL of
  *       f16 and bf16 are UNITS in the last place of 1 at least. Prints for every tensor the largest error, in units in
  *       the last place of GOT's dtype, too.
- *   tc-data spread RTOL any|own GOT WANT CENTER COUNT SAMPLE... [NAME...]
+ *   tc-data spread RTOL any|own GOT WANT CENTER COUNT LARGER SAMPLE... [NAME...]
  *       |got - want| <= RTOL * |want| + 8 * spread: the largest distance of one of the COUNT samples from the center, and
- *       half a unit in the last place at least. What is an infinity, a NaN, an integer or a bool is WANT's; with `any` it
- *       may be a sample's. Prints besides how much of its bound an error is.
+ *       half a unit in the last place at least; or the largest distance of one of the LARGER samples behind them, whose
+ *       errors are 8 times as large. What is an infinity, a NaN, an integer or a bool is WANT's; with `any` it may be one
+ *       of the COUNT samples'. Prints besides how much of its bound an error is, but not of a wrong element that no
+ *       sample moves.
  *   tc-data errors GOT.safetensors WANT.safetensors
  *       A line a tensor of WANT, of floats: its name, the sum of its squares, that of the squares of the differences,
  *       the largest difference, the largest magnitude, how many rows along the last axis there are, and in how many of

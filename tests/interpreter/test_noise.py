@@ -76,6 +76,15 @@ def main(interpret: str) -> None:
         drawn = run([*st.read(folder / "in")["x"][2]], "--noise", "3")
         equal([drawn[key] for key in ("sum", "square", "half", "brain", "dot")],
               [numbers[key] for key in ("sum", "square", "half", "brain", "dot")], "what the dtype holds has no error")
+        larger, opposite = (run(x, "--noise", "2", "--times", times) for times in ("8", "-8"))
+        for result in ("square", "half", "brain", "erf"):
+            far = [b - a for a, b in zip(exact[result], first[result])]
+            ok(all(abs(b - a - 8 * f) <= 1e-12 and abs(c - a + 8 * f) <= 1e-12 for a, b, c, f in
+                   zip(exact[result], larger[result], opposite[result], far)),
+               f"{result}: errors that are 8 times as large, and those of the other sign")
+        for result in ("sum", "dot"):
+            own, eight = (rms([b - a for a, b in zip(exact[result], run_[result])]) for run_ in (first, larger))
+            ok(4 < eight / own < 16, f"{result}: partial sums, too, {eight / own:.3g}")
         beyond = run([7e4] * (64 * 1024), "--noise", "1")
         tiny = [run([1e-9] * (64 * 1024), "--noise", seed)["half"] for seed in ("1", "2")]
         ok(not any(map(any, tiny)), "what f16 rounds to zero is zero")
@@ -83,6 +92,11 @@ def main(interpret: str) -> None:
         result = subprocess.run([interpret, "m.tcg", "--function", "f", "--out", "out", "--noise", "1"], text=True,
                                 capture_output=True, check=False, cwd=folder)
         ok(result.returncode == 2 and "--noise goes with --f64" in result.stderr, "without --f64: a usage error")
+        for words, why in ((("--times", "8"), "--times goes with --noise"),
+                           (("--noise", "1", "--times", "6"), "--times is no power of two: 6")):
+            result = subprocess.run([interpret, "m.tcg", "--function", "f", "--out", "out", "--f64", *words], text=True,
+                                    capture_output=True, check=False, cwd=folder)
+            ok(result.returncode == 2 and why in result.stderr, f"a usage error: {why}")
     done()
 
 

@@ -74,6 +74,37 @@ TC_FUNCTION(of_bf16) { functions(g, TC_BF16); }
 TC_FUNCTION(of_f32) { functions(g, TC_F32); }
 TC_FUNCTION(of_f64) { functions(g, TC_F64); }
 
+/* Rectified everywhere: near zero a result bends. */
+static void rectified(tc_graph *g, tc_dtype dtype)
+{
+    static const char *const names[] = {"w0", "w1", "w2", "w3"};
+    tc_tensor y = tc_cast(tc_input(g, "x", TC_F32, 1, 5, 9, 9), dtype);
+    for (int i = 0; i < 4; ++i) {
+        tc_tensor w = tc_cast(tc_input(g, names[i], TC_F32, 5, 5, 3, 3), dtype);
+        y = i % 2 ? tc_conv_transpose2d(y, w, .stride = {2, 2}, .padding = {1, 1}, .output_padding = {1, 1})
+                  : tc_conv2d(y, w, .padding = {1, 1});
+        if (i == 3)
+            y = tc_add(y, tc_unsqueeze(tc_unsqueeze(tc_cast(tc_input(g, "b", TC_F32, 5), dtype), 1), 1));
+        y = tc_relu(y);
+    }
+    tc_output(g, "y", tc_cast(y, TC_F32));
+}
+
+TC_FUNCTION(rectified_f16) { rectified(g, TC_F16); }
+TC_FUNCTION(rectified_bf16) { rectified(g, TC_BF16); }
+TC_FUNCTION(rectified_f32) { rectified(g, TC_F32); }
+
+TC_FUNCTION(cancelled)
+{
+    tc_output(g, "y", tc_relu(tc_sum(tc_input(g, "x", TC_F32, 200, 1000), 1)));
+}
+
+TC_FUNCTION(cancelled_f16)
+{
+    tc_tensor x = tc_mul(tc_cast(tc_input(g, "x", TC_F32, 200, 999), TC_F16), 0.3f);
+    tc_output(g, "y", tc_cast(tc_relu(tc_sum(x, 1)), TC_F32));
+}
+
 /* 70000 is infinite in f16. */
 TC_FUNCTION(beyond) { tc_output(g, "y", tc_cast(tc_cast(tc_mul(tc_input(g, "x", TC_F32, 4), 7), TC_F16), TC_F32)); }
 """
@@ -219,6 +250,67 @@ with tempfile.TemporaryDirectory() as place:
         right(f"functions {function}", function, {"x": normal(16, 300)})
     wrong("a double that is 1e-9 off", "less", "of_f64", {"x": normal(16, 300)},
           lambda tensors: tensors["less"][2].__setitem__(4, tensors["less"][2][4] + 1e-9))
+
+    # where a function bends, other roundings may all be on one side of it, and the model's own on the other one
+    def net() -> Tensors:
+        return {"x": normal(1, 5, 9, 9), "b": normal(5, scale=0.05)} | \
+            {f"w{i}": normal(5, 5, 3, 3, scale=0.15) for i in range(4)}
+
+    def results(function: str, inputs: Tensors) -> list:
+        """Those of the compiled model."""
+        found: list = []
+        run(function, inputs, lambda tensors: found.extend(tensors["y"][2]) if not found else None)
+        return found
+
+    for dtype in ("bf16", "f16", "f32"):
+        function = f"rectified_{dtype}"
+        for count in range(2 if dtype == "bf16" else 1):
+            right(f"rectified sums of {dtype}, {count}", function, net())
+        given = net()
+        own = results(function, given)
+        size = math.sqrt(sum(v * v for v in own) / len(own))
+
+        def other(name: str, change: Callable[[list], object]) -> Change:
+            """The results of a model whose operand is another one."""
+            changed_ = {key: (kind, shape, list(values)) for key, (kind, shape, values) in given.items()}
+            change(changed_[name][2])
+            values = results(function, changed_)
+            return lambda tensors: tensors["y"][2].__setitem__(slice(None), values)
+
+        def taps(values: list) -> None:
+            """The largest and the least tap of one pair of channels are exchanged."""
+            least, most = (pick(range(27, 36), key=values.__getitem__) for pick in (min, max))
+            values[least], values[most] = values[most], values[least]
+        wrong(f"{dtype}: two taps are exchanged", "y", function, given, other("w3", taps))
+        wrong(f"{dtype}: a bias that is not added", "y", function, given,
+              other("b", lambda values: values.__setitem__(3, 0.0)))
+        zero = next(i for i, v in enumerate(own) if v == 0)
+        wrong(f"{dtype}: a zero is a tenth of the usual size", "y", function, given, sets("y", zero, f32(0.1 * size)))
+        if dtype == "f32":
+            wrong("f32: it is a millionth of it and more", "y", function, given, sets("y", zero, f32(5e-6 * size)))
+            continue
+        wrong(f"{dtype}: two taps of the first layer", "y", function, given, other("w0", taps))
+        wrong(f"{dtype}: a row is one element further", "y", function, given, lambda tensors: tensors["y"][2]
+              .__setitem__(slice(36 * 5, 36 * 6), [0.0, *tensors["y"][2][36 * 5:36 * 6 - 1]]))
+    zeros = []
+    for _ in range(200):
+        half = [f32(draw.gauss(0, 1)) for _ in range(500)]
+        row = half + [f32(-v) for v in half]
+        draw.shuffle(row)
+        zeros += row
+    right("rectified sums that cancel", "cancelled", {"x": ("F32", [200, 1000], zeros)})
+    wrong("one with a term of 0.001 too many", "y", "cancelled", {"x": ("F32", [200, 1000], zeros)},
+          changes("y", (9, 1e-3)))
+    thirds = []
+    for _ in range(200 * 333):
+        a, b = draw.randrange(-255, 255) / 64, draw.randrange(-255, 255) / 64
+        thirds += [a, b, -a - b]
+    halves: Tensors = {"x": ("F32", [200, 999], thirds)}
+    right("rectified sums of f16 that cancel", "cancelled_f16", halves)
+    wrong("one with a term of 0.5 too many", "y", "cancelled_f16", halves, changes("y", (9, 0.5)))
+    exact: Tensors = {"x": ("F32", [200, 1000], [float(round(4 * v)) for v in zeros])}
+    right("rectified sums of integers", "cancelled", exact)
+    wrong("a zero that rounding does not move is tiny", "y", "cancelled", exact, sets("y", 7, 1e-9))
 
     # which of two equal classes is the larger one is rounding's to say, and which of two others is not
     classes = {"x": ("F32", [3, 4], [f32(v) for v in (0.1, 0.2, 0.3, 0, 0.7, 0.1, 0.8, 0, 1, 0, 3, 2)])}

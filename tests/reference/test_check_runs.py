@@ -15,7 +15,7 @@ from pathlib import Path
 import models
 from tap import done, equal, note, ok
 from tensor_compile.compile import children, memory
-from tensor_compile.compile.spread import Spread
+from tensor_compile.compile.spread import Samples, Spread
 from tensor_compile.errors import UserError
 
 sys.path.insert(0, str(models.ROOT / "tests" / "interpreter"))
@@ -133,38 +133,46 @@ with tempfile.TemporaryDirectory() as place:
 
     drawn: list[int] = []
 
-    def sample(number: int, path: Path) -> None:
+    def sample(*options: str, out: Path) -> None:
+        number = int(options[1])
         drawn.append(number)
         if number == 3:
             raise UserError("an index is out of range", "m.c")
 
-    def spread(jobs: int | None) -> Spread:
+    def samples(jobs: int | None) -> Samples:
         drawn.clear()
-        return Spread(folder / "center", sample, folder / "at", jobs, said_of.append)
+        return Spread.around(folder / "center", sample, folder / "at", jobs, said_of.append).samples
 
     def numbers(files: list[Path]) -> list[str]:
         return [str(path).rpartition("-")[2] for path in files]
 
     said_of: list[str] = []
     most, memory.fitting = memory.fitting, lambda size: 64
-    few = spread(2)
-    equal((numbers(few.samples(2, 8)), sorted(drawn)), (["1", "2"], [1, 2]), "two jobs: as many as asked for")
-    equal((numbers(few.samples(4, 8)), few.asked), (["1", "2", "4"], 4), "and those that follow")
-    many = spread(6)
-    equal((numbers(many.samples(2, 8)), sorted(drawn)), (["1", "2"], [1, 2, 3, 4, 5, 6]), "six: those that will follow")
-    equal((numbers(many.samples(4, 8)), many.asked, len(drawn)), (["1", "2", "4"], 4, 6), "which are there then")
-    equal((numbers(many.samples(16, 16)), len(drawn)), ([str(n) for n in range(1, 17) if n != 3], 16), "and others")
-    spread(6).samples(2, 2)
+    few = samples(2)
+    equal((numbers(few.first(2, 8)), sorted(drawn)), (["1", "2"], [1, 2]), "two jobs: as many as asked for")
+    equal((numbers(few.first(4, 8)), few.asked), (["1", "2", "4"], 4), "and those that follow")
+    many = samples(6)
+    equal((numbers(many.first(2, 8)), sorted(drawn)), (["1", "2"], [1, 2, 3, 4, 5, 6]), "six: those that will follow")
+    equal((numbers(many.first(4, 8)), many.asked, len(drawn)), (["1", "2", "4"], 4, 6), "which are there then")
+    equal((numbers(many.first(16, 16)), len(drawn)), ([str(n) for n in range(1, 17) if n != 3], 16), "and others")
+    samples(6).first(2, 2)
     equal(sorted(drawn), [1, 2], "no more than it will take")
     memory.fitting = lambda size: 3
-    spread(6).samples(2, 8)
+    samples(6).first(2, 8)
     equal(sorted(drawn), [1, 2, 3], "nor than have room")
     memory.fitting = lambda size: 64
     os.environ["MAKEFLAGS"] = " -j8 --jobserver-auth=98,99"
-    spread(None).samples(2, 8)
+    samples(None).first(2, 8)
     equal(sorted(drawn), [1, 2], "nor those of a jobserver, whose processors others may want")
     said_of.clear()
-    spread(1).samples(2)
+    samples(1).first(2)
     equal(said_of, [f"{n} of 2 runs with other roundings" for n in range(3)] + [""], "how far it is")
     memory.fitting = most
+
+    given: list[tuple[str, ...]] = []
+    larger = Spread.around(folder / "center", lambda *options, out: given.append(options), folder / "at", 1,
+                           said_of.append).larger
+    larger.first(4)
+    equal(given, [("--noise", seed, "--times", times) for seed in ("17", "18") for times in ("8", "-8")],
+          "larger errors: of other seeds than those of any sample, and of both signs")
 done()

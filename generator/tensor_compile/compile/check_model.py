@@ -95,8 +95,8 @@ def _check(made: Made, options: Options, wanted: Run, request: Request, tools: T
     called = _called(calls, cpus, exact, wide, graph, center, options.jobs)
     bound = request.bound(BOUNDS.get(options.precision, ""))
     same_numbers = options.precision == "f32"   # others have an order of sums, and numbers, of their own
-    plain = Spread(center, lambda n, out: calls.interpret("--f64", "--noise", str(n), out=out, graph=graph),
-                   tools.folder / "noise", options.jobs, progress.say)
+    plain = Spread.around(center, functools.partial(calls.interpret, "--f64", graph=graph), tools.folder / "noise",
+                          options.jobs, progress.say)
     followed = functools.cache(lambda: roundings.follow(calls.interpret, bound or NEAR, tools.folder,
                                                         made.captured.as_given, options.jobs, progress.say))
     name = wanted.function.name

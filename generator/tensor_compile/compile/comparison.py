@@ -78,7 +78,9 @@ class Comparison:
             verdict.note(found.notes())
             return
         if not judge.bound:
-            lines = judge.measured(got, double, found.spread, suffix, 0, found.spread.asked, others="own")
+            spread = found.spread
+            lines = judge.measured(got, double, spread, suffix, 0, spread.samples.asked, spread.larger.asked,
+                                   others="own")
         others = {line.partition(": ")[0] for line in wrong(lines)}
         verdict.say(title, "double precision", [line for line in lines if not line.endswith("FAILED")], taps, steps)
         for line in wrong(lines):

@@ -33,19 +33,24 @@ class Judge:
         if self.bound:
             return self._compared(self.bound, got, want, ignored)
         lines: list[str] = []
+        before = 0
         for count in (n for n in counts() if n <= most):
-            lines = self.measured(got, want, spread, suffix, rtol, count, ignored, expected=likely(lines))
+            # the first ones decide nearly everything
+            larger = count if before else 0
+            lines = self.measured(got, want, spread, suffix, rtol, count, larger, ignored, expected=likely(lines))
             if all(decided(line, count) for line in lines):
                 break
+            before = count
         return lines
 
-    def measured(self, got: Path, want: Path, spread: Spread, suffix: str, rtol: float, count: int,
+    def measured(self, got: Path, want: Path, spread: Spread, suffix: str, rtol: float, count: int, larger: int,
                  ignored: Sequence[str] = (), others: str = "any", expected: int = 0) -> list[str]:
-        """With that many samples. others: whether an integer may be a sample's (any), or not (own). expected: how many
-        samples it will take."""
-        samples = [f"{path}{suffix}" for path in spread.samples(count, expected)]
+        """With that many samples, and that many of larger errors. others: whether an integer may be a sample's (any),
+        or not (own). expected: how many samples it will take."""
+        files = [[f"{path}{suffix}" for path in samples]
+                 for samples in (spread.samples.first(count, expected), spread.larger.first(larger))]
         return self._lines(want, "spread", str(rtol), others, str(got), str(want), f"{spread.center}{suffix}",
-                           str(len(samples)), *samples, *ignored)
+                           *(str(len(paths)) for paths in files), *files[0], *files[1], *ignored)
 
     def _compared(self, how: str, got: Path, want: Path, ignored: Sequence[str] = ()) -> list[str]:
         """how: bits, or RTOL,ATOL."""

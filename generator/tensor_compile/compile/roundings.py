@@ -5,6 +5,7 @@ once more, with the integers of its own arithmetic wherever both have nearly the
 """
 from __future__ import annotations
 
+import functools
 import math
 import re
 import struct
@@ -58,8 +59,7 @@ def follow(interpret: Callable[..., str], bound: str, folder: Path, as_given: Ca
     interpret("--roundings", str(kept), out=folder / "exact-again")
     words = ("--f64", "--roundings", str(kept), "--bound", bound)
     said = interpret(*words, out=results).split()
-    spread = Spread(results, lambda n, out: interpret(*words, "--noise", str(n), out=out),
-                    folder / "noise-followed", jobs, tell)
+    spread = Spread.around(results, functools.partial(interpret, *words), folder / "noise-followed", jobs, tell)
     return Followed(results, spread, int(said[0]), int(said[1]), as_given(said[3]) if len(said) > 3 else "",
                     said[2] == "whole")
 

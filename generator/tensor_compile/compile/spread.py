@@ -8,7 +8,7 @@ import math
 import re
 from dataclasses import field
 from pathlib import Path
-from typing import Callable, Iterable, Iterator
+from typing import Callable, Iterable, Iterator, Sequence
 
 from ..errors import UserError
 from ..records import dataclass
@@ -23,13 +23,13 @@ DIFFER = re.compile(r"(\d+) of \d+ elements differ")
 
 
 @dataclass(slots=True)
-class Spread:
-    """center: the results in double precision. draw: makes one sample, by its number. They are made as they are needed,
-    the number n at `at`-n, states at `at`-n-state. tell: says how far they are, "" at the end. asked: for how many;
-    drawn: how many were tried; files: those that there are, by number."""
+class Samples:
+    """options: those of the interpreter for a sample, by its number. draw: runs it with these; the results go where it
+    is told. Samples are made as they are needed, the number n at `at`-n, states at `at`-n-state. tell: says how far they
+    are, "" at the end. asked: for how many; drawn: how many were tried; files: those that there are, by number."""
 
-    center: Path
-    draw: Callable[[int, Path], object]
+    options: Callable[[int], Sequence[str]]
+    draw: Callable[..., object]
     at: Path
     jobs: int | None
     tell: Callable[[str], None]
@@ -37,7 +37,7 @@ class Spread:
     asked: int = 0
     drawn: int = 0
 
-    def samples(self, count: int, likely: int = 0) -> list[Path]:
+    def first(self, count: int, likely: int = 0) -> list[Path]:
         """That many, or fewer: where other roundings lead to an index out of range, there is none. likely: how many it
         will take; of these as many are made together as there are processors."""
         most = memory.fitting(memory.largest_child())
@@ -58,10 +58,38 @@ class Spread:
     def _sample(self, number: int) -> Path | None:
         path = Path(f"{self.at}-{number}")
         try:
-            self.draw(number, path)
+            self.draw(*self.options(number), out=path)
         except UserError:
             return None
         return path
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """center: the results in double precision. samples: with errors as those of rounding; larger: with errors SPREADS
+    times as large."""
+
+    center: Path
+    samples: Samples
+    larger: Samples
+
+    @staticmethod
+    def around(center: Path, draw: Callable[..., object], at: Path, jobs: int | None, tell: Callable[[str], None]
+               ) -> "Spread":
+        """draw, at, jobs, tell: of the samples."""
+        return Spread(center, Samples(_errors, draw, at, jobs, tell),
+                      Samples(_larger_errors, draw, Path(f"{at}-larger"), jobs, tell))
+
+
+def _errors(number: int) -> tuple[str, ...]:
+    return "--noise", str(number)
+
+
+def _larger_errors(number: int) -> tuple[str, ...]:
+    """Two samples in turn have the same errors of either sign: what stays on one side of a bend in one run is likely to
+    be beyond it in the other."""
+    sign = 1 if number % 2 else -1
+    return "--noise", str(MOST + (number + 1) // 2), "--times", str(sign * int(SPREADS))
 
 
 def counts() -> Iterator[int]:
@@ -75,7 +103,8 @@ def counts() -> Iterator[int]:
 
 def decided(line: str, count: int) -> bool:
     """Whether a tensor's line of `tc-data spread` stays as it is with more samples: it is right, or what its errors are
-    beyond so many samples, half of which are rounded and may show none, is too unlikely for a right one."""
+    beyond so many samples, half of which are rounded and may show none, is too unlikely for a right one. Of elements
+    that no sample moves it says nothing."""
     found = SHARE.search(line)
     if not line.endswith("FAILED") or "elements differ" not in line or count == MOST:
         return True
