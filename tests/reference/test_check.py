@@ -28,6 +28,20 @@ import st
 REQUEST = check_runs.Request(function="", dims=({"batch": 5},), cases=(), rtol=1e-4, atol=1e-5, seed=1, threads=1,
                               wrapper=())
 
+SCANNED = """#include <tensor_compile/model.h>
+static void sums(tc_graph *g, tc_dim steps)
+{
+    tc_tensor x = tc_input(g, "x", TC_F32, steps, 3), sum = tc_input(g, "first", TC_F32, 3);
+    TC_SCAN(g, steps, &sum) {
+        sum = tc_tanh(tc_add(tc_mul(sum, 0.5f), tc_each(x)));
+    }
+    tc_output(g, "y", sum);
+}
+
+TC_MODEL(scanned) { sums(g, tc_dynamic(g, "steps", 1, 200)); }
+TC_FUNCTION(twos) { sums(g, tc_dynamic(g, "twos", 4, 200, .divisor = 2)); }
+TC_FUNCTION(any) { sums(g, tc_dynamic(g, "many", 0, 1 << 30)); }
+"""
 PLACES = """#include <tensor_compile/model.h>
 TC_MODEL(places)
 {
@@ -302,6 +316,15 @@ with tempfile.TemporaryDirectory() as place:
     guarded.write_text(GUARDED, encoding="utf-8")
     result = models.tool(folder, "check", "guarded.c", *isa)
     ok(result.returncode == 0 and "n=4, half=2" in result.stdout, "default sizes hold the model's guards")
+    (folder / "scanned.c").write_text(SCANNED, encoding="utf-8")
+    for model, options, wanted in (("scanned", (), [2, 1, 100, 200]), ("scanned_twos", (), [4, 102, 200]),
+                                   ("scanned_any", (), [2, 0, 128, 256]),
+                                   ("scanned", ("--specialize", "steps=1"), [1, 2, 100, 200])):
+        result = models.tool(folder, "check", "scanned.c", *isa, "--function", model, *options)
+        sizes = [int(n) for n in re.findall(r"(?:steps|twos|many)=(\d+) \S+: bits of the interpreter: y: equal",
+                                            result.stdout)]
+        ok(result.returncode == 0 and list(dict.fromkeys(sizes)) == list(dict.fromkeys(wanted)),
+           f"steps of a loop: both ends and the middle, {model} {' '.join(options)}") or note(f"{sizes} {result}")
     result = models.tool(folder, "check", "guarded.c", *isa, "--dims", "n=3,half=2")
     ok(result.returncode == 2 and "guarded.c: error: the sizes break the guard " in result.stderr, "given ones have to")
     result = models.tool(folder, "check", "guarded.c", *isa, "--function", "unread", "--dims", "count=2,n=4")

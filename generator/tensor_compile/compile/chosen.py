@@ -6,13 +6,15 @@ from itertools import islice, product
 from typing import Iterable, Mapping, Sequence
 
 from ..errors import OptionError, UserError, closest
-from ..loops.program_ir import FunctionPlan, Variant
+from ..loops.program_ir import FunctionPlan, Loop, regions, Variant
+from ..loops.scalars import extent
 from ..symbolic import Sym
 from . import assemble, given
 from .assemble import Planned
 from .capture_run import Captured
 
 MOST_TRIED = 100    # sizes of a dim that are tried against guards
+MOST_STEPS = 256    # of a loop, where it may run any number
 
 
 def functions(made: Planned, shown: str, function: str) -> list[FunctionPlan]:
@@ -51,14 +53,46 @@ def sizes_for(function: FunctionPlan, wanted: Sequence[Mapping[str, int]], captu
             asked.append(named)
     if wanted or not dims:
         return asked or [{}]
-    return [_sizes_of(function, variant, dims) for variant in function.variants]
+    return _covering(function, dims)
 
 
-def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym]) -> dict[str, int]:
-    """Sizes that the variant serves and that hold the guards; those that have a variant are left to it."""
+def _covering(function: FunctionPlan, dims: dict[str, Sym]) -> list[dict[str, int]]:
+    """Sizes for every variant, and both ends and the middle of dims that say how often its loops run."""
+    found: list[dict[str, int]] = []
+    for variant in function.variants:
+        steps = _steps(variant)
+        for part in (None, *((0, 1, 2) if steps else ())):
+            near = {} if part is None else {name: _part(dims[name], part) for name in steps}
+            sizes = _sizes_of(function, variant, dims, near)
+            if sizes not in found:
+                found.append(sizes)
+    return found
+
+
+def _steps(variant: Variant) -> list[str]:
+    """The dims that say how often its loops run."""
+    found = {s.name for region in regions(variant.program.steps) if isinstance(region, Loop) and region.iteration
+             for s in extent(region.iteration).symbols()}
+    return sorted(found & {s.name for s in variant.program.dims})
+
+
+def _part(s: Sym, part: int) -> int:
+    """The size at the lower end, in the middle (1) or at the upper end (2) of the dim, or of its first MOST_STEPS."""
+    most = max(MOST_STEPS, s.lo)
+    last = min(s.hi, most) if isinstance(s.hi, int) else most
+    return s.lo + (last - s.lo) * part // 2
+
+
+def _sizes_of(function: FunctionPlan, variant: Variant, dims: dict[str, Sym], near: Mapping[str, int]
+              ) -> dict[str, int]:
+    """Sizes that the variant serves and that hold the guards; those that have a variant are left to it. near: sizes of
+    some dims, to which theirs are as near as may be."""
     def choices(name: str) -> list[int]:
         if name in variant.when:
             return [variant.when[name]]
+        if name in near:
+            return sorted((n for n in range(dims[name].lo, near[name] + MOST_TRIED) if dims[name].takes(n)),
+                          key=lambda n: abs(n - near[name]))[:MOST_TRIED]
         first = _unlisted(dims[name], [v.when.get(name) for v in function.variants])
         return [first] + [n for n in range(dims[name].lo, MOST_TRIED + 1) if n != first and dims[name].takes(n)]
 
