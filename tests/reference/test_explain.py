@@ -305,11 +305,18 @@ with tempfile.TemporaryDirectory() as place:
         equal(len(lines), len(set(lines)), f"{entry} in a summary: no two lines are equal") or note(said)
         equal([line[2:] for line in lines if "second operands" in line or "rows meet" in line], keys,
               f"{entry}: which columns are read where they lie, and why others are not")
-    ok(re.search(r"^ +128 bytes  f32\[1,32\] of embedding_add_rms_norm_rsqrt \(2 times\)$", said, re.MULTILINE),
+    ok(re.search(r"^ +128 bytes  f32\[length,32\] of embedding_add_rms_norm_rsqrt \(2 times\)$", said, re.MULTILINE),
        "tensors that are alike are one line") or note(said)
+    ok("decoder_model_prefill at length=1 of 1 to 64 (variant generic; --at DIM=SIZE,… shows others): " in said,
+       "sizes stand with the range of their dim") or note(said)
+    said_of_8 = models.tool(folder, "explain", "decoder.c", *(("--isa", "avx2") if models.X86 else ()), "--summary",
+                            "--specialize", "length=8").stdout
+    ok("decoder_model_prefill at length=8 (variant length8): " in said_of_8 and
+       re.search(r"^ +1.0 KiB  f32\[8,32\] of embedding", said_of_8, re.MULTILINE), "a specialized one with its own"
+       ) or note(said_of_8)
     ok("each needs a kernel of its own (3 times)" in said, "and so are refusals") or note(said)
     ok(re.search(r"^ +\d+\.\d %  layer\.\*: linear_sigmoid_silu_mul  \(decoder\.c:12\), 2 kernels$", said, re.MULTILINE)
-       and re.search(r"^ +320 bytes  f32\[1,80\] of layer\.\*: linear_sigmoid_silu_mul \(2 times\)$", said,
+       and re.search(r"^ +320 bytes  f32\[length,80\] of layer\.\*: linear_sigmoid_silu_mul \(2 times\)$", said,
                      re.MULTILINE), "so are those of layers that differ in their number") or note(said)
     (folder / "alike.c").write_text(ALIKE, encoding="utf-8")
     said = models.tool(folder, "explain", "alike.c", *(("--isa", "avx2") if models.X86 else ()), "--summary").stdout

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Mapping
 
+from ..symbolic import Sym
+
 
 def number_of(n: int, what: str) -> str:
     """`1 run`, `3 runs`."""
@@ -13,3 +15,9 @@ def number_of(n: int, what: str) -> str:
 def numbers_of(kinds: Mapping[str, int]) -> str:
     """`3 kernels, 1 order`: kinds are plurals in -s."""
     return ", ".join(number_of(n, kind.removesuffix("s")) for kind, n in kinds.items())
+
+
+def range_of(s: Sym) -> str:
+    """The sizes that a dim may have."""
+    by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
+    return f"{s.lo} to {s.hi if s.hi is not None else 'any size'}{by}"

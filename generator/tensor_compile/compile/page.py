@@ -17,6 +17,7 @@ from ..loops.program_ir import FunctionPlan, Step, Variant, leaves
 from . import budget, costs, fusion_lines, nest_lines, winograd_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
+from .numbers import range_of
 from .summary import amount, refusals, shares, stored
 
 AROUND = 3  # lines of the model before and behind a kernel's
@@ -156,8 +157,7 @@ def _interface(function: FunctionPlan) -> str:
         [
             "dim",
             escape(d.sym.name),
-            f"{d.sym.lo} to {'any' if d.sym.hi is None else d.sym.hi}"
-            + (f", a multiple of {d.sym.divisor}" if d.sym.divisor > 1 else ""),
+            range_of(d.sym),
         ]
         for d in function.dims
     ]

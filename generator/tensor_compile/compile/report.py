@@ -16,7 +16,7 @@ from ..target import Target
 from . import budget, fusion_lines, given, nest_lines, split_lines, winograd_lines
 from .costs import headed, moved, walk_steps
 from .assemble import Made, entry_symbols
-from .numbers import number_of
+from .numbers import number_of, range_of
 
 
 def text(made: Made, shown: str, at: Mapping[str, int] | None = None) -> str:
@@ -58,7 +58,7 @@ def check_sizes(made: Made, shown: str, at: Mapping[str, int]) -> None:
         if not dims[name].sym.takes(size):
             declared = given.declared(dims[name], made.captured)
             raise OptionError(f"--at: {name} cannot be {size}", shown,
-                              f"its range is {_range(dims[name].sym)}{f'; {declared}' if declared else ''}")
+                              f"its range is {range_of(dims[name].sym)}{f'; {declared}' if declared else ''}")
 
 
 def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list[str]:
@@ -66,17 +66,12 @@ def _function(made: Made, function: FunctionPlan, at: Mapping[str, int]) -> list
     for kind, buffers in (("input", function.inputs), ("output", function.outputs), ("state", function.states)):
         lines += [f"  {kind} {b.name}: {b.dtype}[{','.join(map(str, b.shape))}]" for b in buffers]
     for dim in function.dims:
-        lines.append(f"  dim {dim.sym.name}: {_range(dim.sym)}")
+        lines.append(f"  dim {dim.sym.name}: {range_of(dim.sym)}")
     lines += [f"  guard {g.name}: {g.lhs} {g.relation} {g.rhs}" + (f"  ({g.loc})" if g.loc else "")
               for g in function.guards]
     for variant in function.built:
         lines += _variant(made, function, variant, at)
     return lines
-
-
-def _range(s: Sym) -> str:
-    by = f", a multiple of {s.divisor}" if s.divisor > 1 else ""
-    return f"{s.lo} to {s.hi if s.hi is not None else 'any size'}{by}"
 
 
 def _variant(made: Made, function: FunctionPlan, variant: Variant, at: Mapping[str, int]) -> list[str]:

@@ -15,7 +15,7 @@ from ..symbolic import Sym
 from . import budget, costs, fusion_lines, panel_lines, split_lines, stripe_lines, winograd_lines
 from .assemble import Made, entry_symbols
 from .costs import Ceilings, Cost
-from .numbers import number_of
+from .numbers import number_of, range_of
 from .options import Options
 
 SHOWN = 6  # lines of a list
@@ -86,14 +86,14 @@ def shares(rows: list[Cost], limits: Ceilings) -> list[float]:
 
 def temps(variant: Variant, sizes: Mapping[str, int], rows: list[Cost]) -> Iterator[tuple[str, str, int]]:
     """Name, type and bytes of every tensor that waits in the arena, the largest first; made by the kernels of
-    `rows`."""
+    `rows`. Bytes are those at `sizes`, types name the dims."""
     values = _values(variant, sizes)
     used = {p.name: p for step in variant.program.kernel_steps for p in step.kernel.params if p.kind == "temp"}
     makers = {name: c.name for c, step in zip(rows, variant.program.kernel_steps) for name in stored(step.kernel)}
     found = [
         (
             makers.get(b.name, b.name),
-            f"{b.dtype}[{','.join(str(s.evaluate(values)) for s in b.shape)}]",
+            f"{b.dtype}[{','.join(map(str, b.shape))}]",
             b.elements.evaluate(values) * DTYPES[b.dtype].bytes,
         )
         for b in used.values()
@@ -124,11 +124,11 @@ def refusals(variant: Variant, rows: list[Cost]) -> list[tuple[int, str, str]]:
 def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> list[str]:
     rows = costs.of_variant(made, function, variant, sizes)
     limits = costs.ceilings(made.target, made.target.isas[-1], 1)
-    at = ", ".join(f"{k}={v}" for k, v in sizes.items())
+    at = _at(function, variant, sizes)
     name = entry_symbols(made.compiled.plan)[function.name]
     arena = memory(variant.program, made.target.apart).bound(made.target.threads, f"the arena of {name}")
     lines = [
-        f"{name}{f' at {at} (variant {variant.name})' if at else ''}: {len(rows)}"
+        f"{name}{f' at {at}' if at else ''}: {len(rows)}"
         f" kernels, {sum(c.operations for c in rows) / 1e6:.3g} M operations, {amount(sum(c.bytes for c in rows))}"
         " moved"
     ]
@@ -151,6 +151,15 @@ def _function(made: Made, function: FunctionPlan, variant: Variant, sizes: Mappi
                      f"{number_of(split_lines.count(variant.program), 'contraction')} (explain: split)")
     return lines + [f"  {line}" for line in (*stripe_lines.stripes(variant.program),
                                              *panel_lines.panels(variant.program, made.target, SHOWN))]
+
+
+def _at(function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> str:
+    """The sizes that are shown, of dims that have others in this variant with their range, and the variant; "" of a
+    function without dims."""
+    dims = [f"{d.sym.name}={sizes[d.sym.name]}" + ("" if d.sym.name in variant.when else f" of {range_of(d.sym)}")
+            for d in function.dims]
+    more = "; --at DIM=SIZE,… shows others" if variant.program.dims else ""
+    return f"{', '.join(dims)} (variant {variant.name}{more})" if dims else ""
 
 
 def _kernels(rows: list[Cost], of: list[float]) -> list[str]:
