@@ -155,6 +155,30 @@ with tempfile.TemporaryDirectory() as place:
     shutil.rmtree(elsewhere)
     fails("tune of no folder", subprocess.run([*TOOL, "tune", "-C", str(root / "none")], capture_output=True,
                                               text=True), 1, "none: error: no such folder")
+    fails("a model in the place of the folder", forked.tool("tune", "-C", "model.c", cwd=folder), 1,
+          "model.c: error: a file, not the folder of a build", "hint: -C DIR is the folder that the models were built in")
+    for words in (("model.c",), ("model.c", "-C", "out"), (".",)):
+        fails(f"tune {' '.join(words)}", forked.tool("tune", *words, cwd=folder), 2,
+              "unrecognized arguments: ", "hint: models are not named: -C DIR tunes those that were built in DIR, the -o of "
+              "`tensor-compile build`; see tensor-compile tune --help")
+    fails("inputs without their option", run(folder, "x.npz", command="check"), 2, "unrecognized arguments: x.npz",
+          "hint: --inputs x.npz reads tensors; see tensor-compile check --help")
+    for name in ("notes.txt", "model.py", "model.pth", "model.lock", "model.h", "Makefile"):
+        (folder / name).write_text("some text\n", encoding="utf-8")
+        more = "; torch.export.save writes a .pt2 of a PyTorch module" if "p" in Path(name).suffix else ""
+        fails(f"{name} in the model's place", forked.tool("build", name, "--cache", str(cache), cwd=folder), 1,
+              f"{name}: error: not the source of a model\n  hint: a model is a .c; a .onnx, .pt2 or .tflite is imported{more}\n")
+    fails("a module of PyTorch that is to be imported", forked.tool("import", "model.pth", cwd=folder), 1,
+          "only .onnx, .pt2 and .tflite files are imported\n  hint: torch.export.save writes a .pt2")
+    fails("a model that is to be imported", forked.tool("import", "model.c", cwd=folder), 1,
+          "only .onnx, .pt2 and .tflite files are imported\n  hint: a .c is a model: tensor-compile build compiles it")
+    fails("a file in the place of --keep", run(folder, "--keep", "notes.txt"), 1, "notes.txt: error: cannot write: ")
+    fails("a text in the place of tensors", run(folder, "--inputs", "notes.txt", command="run"), 1,
+          "notes.txt: error: not a safetensors file\n  hint: tensors are read from a .safetensors, or from a .npz of NumPy")
+    fails("a folder in the lock's place", run(folder, "--lock", "."), 1, "error: cannot read the tuning lock: Is a directory\n")
+    (folder / "bytes.lock").write_bytes(b"\xff\xfe")
+    fails("a lock that is no text", run(folder, "--lock", "bytes.lock"), 1,
+          "error: cannot read the tuning lock: it is no text\n  hint: delete the lines that are no whole entry")
     weights = root / "weights.safetensors"
     weights.write_bytes(b"")
     fails("a file of weights in the model's place", subprocess.run([*TOOL, "build", str(weights), "--cache", str(cache)],

@@ -73,7 +73,9 @@ with tempfile.TemporaryDirectory() as place:
                                    (("--at", "batch=3"), "batch=3, length=1", "generic", fixed)):
         result = models.tool(folder, "explain", "encoder.c", *special, "--summary", "--html", "special.html", *at)
         said = " ".join(("a specialized model", *at))
-        equal(re.findall(r"^encoder at (.*?): ", result.stdout, re.M), [f"{shown} (variant {name})"],
+        ranges = shown if name != "generic" else "batch=3 of 1 to 8, length=1 of 1 to 33"
+        others = "; --at DIM=SIZE,… shows others" if name == "generic" else ""
+        equal(re.findall(r"^encoder at (.*?): ", result.stdout, re.M), [f"{ranges} (variant {name}{others})"],
               f"{said}: the summary's variant") or note(result.stdout + result.stderr)
         ok(re.search(r": \d+ kernels, .*, arena (at most )?[\d.]+ \S+$", result.stdout, re.M), f"{said}: its own arena")
         ok(f"\n  not shown: {other}; --at DIM=SIZE,… chooses\n" in result.stdout, f"{said}: {other} is not shown")
@@ -81,7 +83,8 @@ with tempfile.TemporaryDirectory() as place:
     result = models.tool(folder, "explain", "encoder.c", *isa, "--specialize", "batch=2,4", "--summary", "--html",
                          "special.html", "--at", "length=7")
     equal(re.findall(r"^encoder at (.*?): ", result.stdout, re.M),
-          ["batch=2, length=7 (variant batch2)", "batch=4, length=7 (variant batch4)"], "all that were asked for")
+          [f"batch={n}, length=7 of 1 to 33 (variant batch{n}; --at DIM=SIZE,… shows others)" for n in (2, 4)],
+          "all that were asked for")
     two = Page((folder / "special.html").read_text(encoding="utf-8"))
     equal((two.wrong, len(two.ids)), ([], len(set(two.ids))), "a page of two variants: every id is one")
     equal(sorted(set(two.links) - set(two.ids)), [], "and every link leads somewhere")

@@ -19,13 +19,16 @@ from typing import Mapping, NoReturn
 from ..errors import OptionError, Reported, UsageError, UserError, closest
 
 VERSION = "0.1.0"
+TENSORS = (".safetensors", ".npz")
 INTERRUPTED = 130   # what a shell says of a program that Ctrl-C ended
 
 
 class Parser(argparse.ArgumentParser):
-    """Errors without a screen of usage before them. siblings: the sub-commands' parsers, of one of them."""
+    """Errors without a screen of usage before them. siblings: the sub-commands' parsers, of one of them. instead: what
+    to write in place of a word that is no option's, where the command takes none."""
 
     siblings: Mapping[str, Parser] = {}
+    instead: str = ""
 
     def error(self, message: str) -> NoReturn:
         self.exit(2, f"{self.prog}: error: {message}\n  hint: {self._hint(message)}\n")
@@ -36,6 +39,9 @@ class Parser(argparse.ArgumentParser):
             others = [name for name, parser in self.siblings.items() if unknown[1] in parser.options()]
             return (f"`tensor-compile {others[0]}` has {unknown[1]}; " if others else
                     closest(unknown[1], self.options())) + more
+        if word := re.match(r"unrecognized arguments: ([^-]\S*)", message):
+            tensors = word[1].endswith(TENSORS) and "--inputs" in self.options()
+            return (f"--inputs {word[1]} reads tensors; " if tensors else self.instead) + more
         if choice := re.search(r"invalid choice: '(.*?)' \(choose from (.*)\)", message):
             return closest(choice[1], re.findall(r"[\w-]+", choice[2])) + more
         return more

@@ -63,6 +63,8 @@ def add(commands: argparse._SubParsersAction[Parser]) -> None:
     parser.add_argument("--link-args", type=arguments.words, default=(), metavar="FLAGS",
                         help="flags for linking the harness for the target, e.g. -static")
     parser.add_argument("-j", "--jobs", type=arguments.positive, default=None, metavar="N", help="compilers at once")
+    parser.instead = "models are not named: -C DIR tunes those that were built in DIR, the -o of `tensor-compile " \
+        "build`; "
     parser.set_defaults(run=run)
 
 
@@ -133,7 +135,8 @@ def run(args: argparse.Namespace) -> int:
         raise UsageError("--prune measures nothing: it goes without --diff, --all and --budget")
     folder = Path(args.folder)
     if not folder.is_dir():
-        raise UserError("no such folder", str(folder), "-C DIR is the folder that the models were built in")
+        raise UserError("a file, not the folder of a build" if folder.exists() else "no such folder", str(folder),
+                        "-C DIR is the folder that the models were built in")
     builds = [options for options in record.builds(folder) if options.backend in ("c", "cuda")]
     if not builds:
         raise UserError("no model was built here", str(folder),

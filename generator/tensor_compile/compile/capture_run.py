@@ -20,7 +20,7 @@ from typing import Iterator, Sequence
 
 from ..errors import Reported, UserError
 from ..records import dataclass
-from . import depfile, files, host_programs
+from . import depfile, files, host_programs, imported
 from .cache import Cache
 from .record import Inputs
 from .toolchain import Compiler
@@ -31,7 +31,6 @@ GRACE = 5            # seconds of processor time beyond those of the clock: wher
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
 # No source, whatever the compiler makes of it.
-DATA = {"", ".safetensors", ".pt", ".pth", ".h5", ".bin", ".o", ".a", ".so"}
 HEADERS = host_programs.CAPTURE / "include"
 TARGET = "model"     # in the compiler's depfiles
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a
@@ -84,12 +83,13 @@ def source(model: Path) -> str:
 
 def require(model: Path, shown: str) -> None:
     if model.is_dir():
-        raise UserError("a folder, not the source of a model", shown, "name the file: tensor-compile build model.c")
+        raise UserError("a folder, not the source of a model", shown,
+                        f"name the file: {os.path.join(shown, 'model.c')}")
     if not model.is_file():
         raise UserError("not a regular file" if model.exists() else "no such file", shown)
-    if model.suffix in DATA:  # a compiler takes it for an object file, and reads nothing of it
+    if model.suffix != ".c" and not imported.is_foreign(model.name):  # a compiler may take it for an object file
         raise UserError("not the source of a model", shown,
-                        "a model is a .c; a .onnx, .pt2 or .tflite is imported")
+                        f"a model is a .c; {imported.what()}{imported.how_exported(model.name)}")
 
 
 def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compiler, cache: Cache,
@@ -100,7 +100,10 @@ def run(model: Path, shown: str, preprocessor: tuple[str, ...], compiler: Compil
     library = host_programs.capture_library(compiler, cache, jobs)
     with cache.scratch() as scratch:
         folder = keep or Path(scratch)
-        folder.mkdir(parents=True, exist_ok=True)
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise files.unwritable(folder, error) from None
         program, graph, dependencies = folder / "capture", folder / "graph.tcg", folder / "capture.d"
         for left in (graph, graph.with_name(graph.name + ".end")):
             left.unlink(missing_ok=True)

@@ -51,9 +51,21 @@ def ranges(words: tuple[str, ...]) -> dict[str, Range]:
     return found
 
 
+def what() -> str:
+    """Which files are imported."""
+    return f"a {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]} is imported"
+
+
+def how_exported(name: str) -> str:
+    """How a model that is a file of PyTorch's becomes one that is imported; "" of others."""
+    return "; torch.export.save writes a .pt2 of a PyTorch module" if name.endswith((".py", ".pt", ".pth")) else ""
+
+
 def read(model: Path, shown: str, name: str, asked: Asked) -> Written:
     if not is_foreign(model.name):
-        raise UserError(f"only {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]} files are imported", shown)
+        raise UserError(f"only {', '.join(SUFFIXES[:-1])} and {SUFFIXES[-1]} files are imported", shown,
+                        "a .c is a model: tensor-compile build compiles it" if model.suffix == ".c" else
+                        how_exported(model.name).removeprefix("; "))
     if asked.qdq != "floats" and not model.name.endswith(".onnx"):
         raise OptionError("--qdq: only ONNX models have such operations", shown)
     if model.name.endswith(".pt2"):

@@ -121,8 +121,10 @@ def read(path: Path) -> dict[str, Entry]:
         return {}
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"cannot read the tuning lock: {error}", str(path)) from None
+    except OSError as error:
+        raise UserError(f"cannot read the tuning lock: {error.strerror}", str(path)) from None
+    except UnicodeDecodeError:
+        raise UserError("cannot read the tuning lock: it is no text", str(path), BROKEN) from None
     return parse(text, str(path))
 
 

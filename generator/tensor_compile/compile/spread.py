@@ -25,8 +25,8 @@ DIFFER = re.compile(r"(\d+) of \d+ elements differ")
 @dataclass(slots=True)
 class Samples:
     """options: those of the interpreter for a sample, by its number. draw: runs it with these; the results go where it
-    is told. Samples are made as they are needed, the number n at `at`-n, states at `at`-n-state. tell: says how far they
-    are, "" at the end. asked: for how many; drawn: how many were tried; files: those that there are, by number."""
+    is told. Samples are made as they are needed, the number n at `at`-n, states at `at`-n-state. tell: says how far
+    they are, "" at the end. asked: for how many; drawn: how many were tried; files: those that there are, by number."""
 
     options: Callable[[int], Sequence[str]]
     draw: Callable[..., object]

@@ -57,7 +57,8 @@ def read(path: Path, shown: str) -> dict[str, Tensor]:
             found[name] = Tensor(NAMES.get(entry["dtype"], entry["dtype"]), tuple(int(n) for n in entry["shape"]),
                                  8 + length + int(begin), int(end) - int(begin))
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise UserError("not a safetensors file", shown) from None
+        raise UserError("not a safetensors file", shown,
+                        "tensors are read from a .safetensors, or from a .npz of NumPy") from None
     for name, tensor in found.items():
         if tensor.at + tensor.bytes > size:
             raise UserError(f'truncated: "{name}" ends at byte {tensor.at + tensor.bytes - 8 - length} of the data, '
