@@ -6,11 +6,11 @@ from __future__ import annotations
 from typing import Mapping, TYPE_CHECKING
 
 from ..emit.cwriter import largest
-from ..emit.memory import buffer_bytes, memory, round64
+from ..emit.memory import memory, round64
 from ..loops.accesses import written
 from ..loops.loop_ir import Kernel
 from ..loops.program_ir import leaves, Program
-from ..loops.plan import Lives
+from ..loops.plan import bytes_of, Lives
 from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..target import Target
@@ -65,7 +65,7 @@ def layers(program: Program, target: Target) -> list[Layer]:
 
 
 def _bytes(b: Buffer) -> int:
-    return round64(largest(buffer_bytes(b), b.name))
+    return round64(largest(bytes_of(b), b.name))
 
 
 def _described(b: Buffer, makers: dict[str, str]) -> str:

@@ -11,6 +11,7 @@ from typing import Mapping, Protocol
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import Kernel
+from ..loops.plan import bytes_of
 from ..loops.program_ir import ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..symbolic import Expr, Sym, wrap
@@ -18,7 +19,7 @@ from ..target import Target
 from .cwriter import LOWER, fits, integer, largest, string
 from .header import STATE_HEADER, declarations, upper_end
 from .interface import Entry, Interface, interface
-from .memory import Memory, buffer_bytes, memory
+from .memory import Memory, memory
 from .steps import StepsWriter
 from .weights import layout_digest, weights_symbol
 from .work import program_barriers, program_work
@@ -109,7 +110,7 @@ def _model(plan: ModelPlan, face: Interface, kernels: KernelTable) -> str:
         lines.append("static const tc_state_info states[] = {")
         for b in plan.states:
             lines.append(f"    {{{string(b.name)}, {dtype_constant(b.dtype)}, {plan.state_offset[b.name]}, "
-                         f"{buffer_bytes(b).value}}},")
+                         f"{bytes_of(b).value}}},")
         lines.append("};\n")
     embedded = face.has_weights and not face.external
     if embedded:
@@ -206,7 +207,7 @@ class FunctionDriver:
                  "    (void)d, (void)sizes;", "    switch (tensor) {"]
         cases: dict[tuple[Expr, ...], list[int]] = {}
         for i, b in enumerate(self.entry.tensors):
-            largest(buffer_bytes(b), f"{b.kind} {b.name!r}")
+            largest(bytes_of(b), f"{b.kind} {b.name!r}")
             if b.shape:
                 cases.setdefault(b.shape, []).append(i)
         for dims, tensors in cases.items():

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..errors import UserError
 from ..graph.dtypes import DTYPES
+from ..loops.plan import bytes_of
 from ..loops.program_ir import ModelPlan, Variant
 from ..loops.scalar_ir import Buffer
 from ..target import Target
 from .cwriter import comment, largest, macro
 from .interface import Entry, Interface, interface
-from .memory import buffer_bytes, memory
+from .memory import memory
 from .weights import ABI, HEADER_BYTES
 
 STATE_HEADER = 64
@@ -130,7 +131,7 @@ def _tensor_limits(entry: Entry, face: Interface) -> list[str]:
             raise UserError(f"{entry.plan.name}: {what} and {taken[short]} would both be the macro {full}",
                             hint="give one of them another name")
         taken[short] = what
-        lines.append(f"#define {full} {largest(buffer_bytes(buffer), what)}")
+        lines.append(f"#define {full} {largest(bytes_of(buffer), what)}")
     return [*lines, ""]
 
 
@@ -173,7 +174,7 @@ def _type_text(buffer: Buffer) -> str:
 
 
 def _bytes_text(buffer: Buffer) -> str:
-    return f"{buffer.elements * DTYPES[buffer.dtype].bytes} bytes"
+    return f"{bytes_of(buffer)} bytes"
 
 
 def _arguments(face: Interface, entry: Entry) -> str:

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import field
 
-from ..graph.dtypes import DTYPES
 from ..loops.loop_ir import CheckKernel
+from ..loops.plan import bytes_of
 from ..loops.program_ir import Element, leaves, Program, Slot, Step, Tiles
-from ..loops.scalar_ir import Buffer
 from ..records import dataclass
 from ..symbolic import Expr
 from .cwriter import largest
@@ -76,10 +75,6 @@ def round64(size: int) -> int:
     return (size + 63) // 64 * 64
 
 
-def buffer_bytes(buffer: Buffer) -> Expr:
-    return buffer.elements * DTYPES[buffer.dtype].bytes
-
-
 def memory(program: Program, apart: bool = False) -> Memory:
     """apart: the program runs in a memory that inputs, outputs and state are copied to (target.apart)."""
     arena = program.arena
@@ -98,12 +93,12 @@ def memory(program: Program, apart: bool = False) -> Memory:
         for step in leaves([item]):
             for j, p in enumerate(step.kernel.params if not isinstance(step.kernel, CheckKernel) else ()):
                 if p.kind == "scratch" or p.kind == "tile" and p.name not in handed:
-                    groups[-1].append((number, j, buffer_bytes(p)))
+                    groups[-1].append((number, j, bytes_of(p)))
                 if p.kind == "tile":
                     shared[number, j] = handed.setdefault(p.name, (number, j))
             number += 1
     slots = () if constant else tuple(arena.slots)
-    copies: list[tuple[str, Expr]] = [(b.name, buffer_bytes(b)) for b in program.buffers.values()
+    copies: list[tuple[str, Expr]] = [(b.name, bytes_of(b)) for b in program.buffers.values()
                                       if b.kind in ("input", "output", "state")]
     return Memory(arena.size if constant else None, slots, where, tuple(tuple(g) for g in groups if g),
                   tuple(copies) if apart else (), shared)

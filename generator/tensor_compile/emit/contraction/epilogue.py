@@ -12,6 +12,7 @@ from ...graph.table import code_of
 from ...instruction_sets import CACHE_LINE
 from ...loops.loop_ir import ContractionKernel, Store
 from ...loops.masks import conjuncts, holds_where
+from ...loops.plan import bytes_of
 from ...loops.scalar_ir import Acc, Apply, Buffer, Const, Scalar
 from ...loops.scalars import loads, Rewriter, symbols_of
 from ...records import dataclass
@@ -318,7 +319,7 @@ class Epilogue:
         """Its lines are likely behind the second cache when results are stored: those of a model's output, or of a temp
         that is larger than LARGE, where a tile's sums take so long that a line comes meanwhile. A temp of unknown size
         counts as small."""
-        size, terms = buffer.elements * DTYPES[buffer.dtype].bytes, self.access.terms
+        size, terms = bytes_of(buffer), self.access.terms
         steps = [e.coefficient(self.kernel.m[-1]) for e in store.index]
         in_turn = any(step is not None and step.is_const and step.value > 1 for step in steps)
         large = buffer.kind == "temp" and size.is_const and size.value > (LARGE_IN_TURN if in_turn else LARGE)

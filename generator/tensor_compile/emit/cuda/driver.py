@@ -14,12 +14,13 @@ from ...graph.dtypes import DTYPES
 from ...loops import schedule_cuda
 from ...loops.bulk_copies import MAP_WORDS, BulkCopy
 from ...loops.loop_ir import CheckKernel, Kernel
+from ...loops.plan import bytes_of
 from ...loops.program_ir import ModelPlan, Step
 from ...loops.library_products import Matrix, WORKSPACE_ALIGNED
 from ...loops.scalar_ir import Buffer
 from .products import Biases, GivenAway, given_away
 from ..cwriter import string
-from ..memory import buffer_bytes, is_check
+from ..memory import is_check
 from ..driver import Code, FunctionDriver, KernelTable, Source, driver_text
 from ..soon import Soon
 from ..steps import StepsWriter
@@ -81,7 +82,7 @@ class _Launches(StepsWriter):
         externals, plan = list(self.externals), self.function.entry.plan
         self.put(f"uint64_t e[{max(len(externals), 1)}];")
         for i, b in enumerate(externals):
-            place, size = f"{self.place(b)}", self.function.c(buffer_bytes(b))
+            place, size = f"{self.place(b)}", self.function.c(bytes_of(b))
             if b.kind == "input":
                 text = f"tc_device_input(f, {[x.name for x in plan.inputs].index(b.name)}, {place}, {size})"
             elif b.kind == "output":
@@ -138,7 +139,7 @@ class _Launches(StepsWriter):
         for b in self.externals:
             if b.kind == "output" or (b.kind == "state" and b.name in written):
                 self.put(f"tc_device_download(f, {super().pointer(b)}, {self.place(b)}, "
-                         f"{self.function.c(buffer_bytes(b))});")
+                         f"{self.function.c(bytes_of(b))});")
 
     def streaming(self) -> dict[int, Streams]:
         """None: launches follow each other, none waits."""
