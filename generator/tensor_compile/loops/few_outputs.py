@@ -20,7 +20,7 @@ from .operands import Make
 MOST_OUTPUTS = 8     # of all, or of a group; more fill half of a register of 16
 MOST_INPUTS = 3      # of a first layer,
 MOST_TERMS = 27      # and terms of its window
-LINE = 16            # positions that a line has at least
+LEAST_LINE = 16      # positions that a line of the image has at least
 
 
 def few(outs: int, terms: int | None) -> bool:
@@ -35,7 +35,7 @@ def few_outputs(node: Node) -> bool:
     (kind,), x = node.types, node.operands[0]
     outs, line, ins = kind.shape[1], kind.shape[-1], x.shape[1]
     if not (kind.dtype == x.dtype == "f32" and node.attrs["stride"][-1] == 1 and outs.is_const
-            and line.is_const and line.value >= LINE):
+            and line.is_const and line.value >= LEAST_LINE):
         return False
     first = ins.is_const and ins.value <= MOST_INPUTS
     terms = ins.value * math.prod(node.attrs["window"]) if first else None

@@ -33,7 +33,7 @@ BLOCKED = 0.15   # of a copy that moves blocks from one order to another (emit/n
 SIDE = 16        # elements side by side in both orders, from which on it does
 SINGLE = 0.65    # of another copy
 TORN = 8.0       # of an index that divisions take apart: dims that a reshape joined do not follow one another
-LINE = 0.05      # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
+ALONG = 0.05     # a lane of a term of a window that follows a line of the image, more than of one that takes channels,
 PARTED = 0.15    # and where lanes lie so far apart that vectors are parts of runs of memory
 GATHERED = 0.8   # and where they are put together element by element
 LANES = 16
@@ -274,7 +274,7 @@ def along(node: Node, axis: int) -> float:
     size = max(1, typical(shape[axis]))
     lanes = elements(Value(node)) // size * (-(-size // LANES) * LANES)
     stride = node.attrs["stride"][at]
-    each = LINE if stride <= 2 else PARTED if stride in IN_TURN else GATHERED * ins
+    each = ALONG if stride <= 2 else PARTED if stride in IN_TURN else GATHERED * ins
     return each * typical(product(window)) * lanes
 
 

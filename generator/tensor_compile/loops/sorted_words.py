@@ -31,7 +31,7 @@ MOST = 128      # 255 * MOST fits 16 bits
 LEAST = 64      # words of a sum from which on three loops over them are worth it,
 FEWEST = 64     # and columns from which on the copies of rows are, which are twice as large
 COLUMNS = 16    # of a panel
-LINE = 16       # words
+ROW = 16        # words of each of its rows
 BLOCK = 128     # words at most
 DOTS = frozenset(("AVX_VNNI", "AVX512_VNNI"))
 # (like, op, operands, attributes, dtype, shape) -> the result of a new node
@@ -73,10 +73,10 @@ def blocks(words: int) -> tuple[int, int]:
     return count, each + each % 2
 
 
-def lines(words: int) -> int:
+def order_rows(words: int) -> int:
     """Of the order of a panel of that many words a column."""
     count, each = blocks(words)
-    return 1 + -(-(4 * count + count * each) // LINE)
+    return 1 + -(-(4 * count + count * each) // ROW)
 
 
 def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
@@ -121,11 +121,11 @@ def with_order(make: Make, like: Node, x: Value, product: Product) -> Value:
     order = graph.either(graph.every(order, 1, 0, 2), graph.op("shift_left", upper, graph.number(16, upper)))
     numbers = graph.concat([graph.reshape(graph.sum(v, (1,)), [rows, 2, 1]) for v in (is_first, is_second)], 2)
     all_words = [starts, graph.reshape(numbers, [panels, 4 * count]), order]
-    missing = -(4 * count + count * each) % LINE
+    missing = -(4 * count + count * each) % ROW
     if missing:
         all_words.append(graph.number(0, (panels, missing)))
     return graph.concat([x, graph.reshape(graph.bytes(graph.concat(all_words, 1), x.dtype),
-                                          [*heads, lines(words), COLUMNS, 4])], len(heads))
+                                          [*heads, order_rows(words), COLUMNS, 4])], len(heads))
 
 
 class _Nodes:

@@ -20,7 +20,7 @@ from . import far
 
 SMALLEST = 16   # rows and columns of a matrix that is worth it; of 8 bytes an element half of it
 ROWS = 256      # of a tile
-LINES = 4       # of a tile's row
+ROW_LINES = 4   # of the caches, of a tile's row
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Tiles:
 
 def tiles(t: Turn) -> Tiles:
     """Smaller ones where they are few."""
-    rows, columns = ROWS, LINES * t.side
+    rows, columns = ROWS, ROW_LINES * t.side
     while True:
         found = Tiles(_count(extent(t.row), rows), _count(extent(t.column), columns), rows * columns)
         items = product(extent(s) for s in t.others) * found.rows * found.columns
