@@ -33,6 +33,7 @@ from ..instruction_sets import instruction_set
 from ..symbolic import ONE, Expr, IntLike, floordiv, product as product_of, wrap
 from ..target import Target
 from .operands import Operands, VIEWS
+from .physical_order import last_order, Order
 from .products import F32, Product, integers
 from .sorted_words import alone, multiplies, ordered, pairs, with_order
 from .term_by_term import most_rows, TURNED
@@ -396,10 +397,10 @@ def _unit_stride(x: Value, axis: int) -> bool:
 
 
 # -- physical orders ------------------------------------------------------------------------------------------------
-def orders(function: Function) -> dict[Value, tuple[int, ...]]:
+def orders(function: Function) -> dict[Value, Order]:
     """The physical order of every value whose order is not row-major; f32 activations of rank 3 and more alone."""
     wanted = _readers(function)
-    out: dict[Value, tuple[int, ...]] = {}
+    out: dict[Value, Order] = {}
     for node in function.nodes:
         for index, kind in enumerate(node.types):
             value, rank = Value(node, index), kind.rank
@@ -410,7 +411,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
                 continue
             order = wanted.get(value)
             if order is None and node.op in ("convolution", "packed_convolution"):
-                order = (0, *range(2, rank), 1)
+                order = last_order(rank)
             elif order is None and (is_elementwise(node.op) or node.op in ("window_reduce", "pad", "concat")
                                     or gathers_along(node)):
                 order = next((out[v] for v in node.operands if v in out and len(v.shape) == rank), None)
@@ -421,7 +422,7 @@ def orders(function: Function) -> dict[Value, tuple[int, ...]]:
     return out
 
 
-def _of_interleaved(node: Node, out: Mapping[Value, tuple[int, ...]]) -> tuple[int, ...] | None:
+def _of_interleaved(node: Node, out: Mapping[Value, Order]) -> Order | None:
     """Channels last, where they lie so in all of its operands; None otherwise."""
     last = 0
     for v in node.operands:
@@ -431,10 +432,10 @@ def _of_interleaved(node: Node, out: Mapping[Value, tuple[int, ...]]) -> tuple[i
             last += 1
         elif v.node.op != "broadcast":
             return None
-    return (0, *range(2, node.types[0].rank), 1) if last else None
+    return last_order(node.types[0].rank) if last else None
 
 
-def _row_major(order: tuple[int, ...] | None) -> bool:
+def _row_major(order: Order | None) -> bool:
     return order is not None and order == tuple(range(len(order)))
 
 
@@ -443,10 +444,10 @@ def gathers_along(node: Node) -> bool:
     return node.op == "gather" and len(node.operands[1].shape) == 1
 
 
-def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
+def _readers(function: Function) -> dict[Value, Order]:
     """What the readers of a value ask for, where they ask: (perm) behind `reshape(transpose(x, perm))`, row-major
     behind a reshape that joins or splits its dims, and whatever the reader of an elementwise result asked for."""
-    asked: dict[Value, tuple[int, ...]] = {}
+    asked: dict[Value, Order] = {}
     users: dict[Value, list[Node]] = {}
     for node in function.nodes:
         for v in node.operands:
@@ -473,7 +474,7 @@ def _readers(function: Function) -> dict[Value, tuple[int, ...]]:
                 if any(u.op == "reshape" for u in users.get(turned, ())):
                     asked[value] = user.attrs["perm"]
             elif user.op == "packed_convolution" and user.attrs["group"] > 1:
-                asked[value] = (0, *range(2, len(value.shape)), 1)   # rows are copied: windows of few channels as one
+                asked[value] = last_order(len(value.shape))   # rows are copied: windows of few channels as one
             elif user.op == "pad" and Value(user) in asked:
                 asked[value] = asked[Value(user)]
             elif is_elementwise(user.op) and node.op not in VIEWS:

@@ -22,8 +22,8 @@ from ..symbolic.typical import typical
 from ..target import Target
 from .few_outputs import MOST_OUTPUTS, few_outputs, in_memory
 from .layout import gathers_along
+from .physical_order import last_order, Order
 
-Order = tuple[int, ...]
 # (packed convolution, order of its first operand) -> modelled cycles
 Price = Callable[[Node, Order], float]
 
@@ -43,11 +43,6 @@ ENDS = 18        # positions that a line of a first layer of several channels ta
 LONG = 96        # positions of a line from which on one of one channel pays where a register has 8 lanes
 STARTED = 1000   # cycles of one kernel more
 DEAR = 2.0       # a copy must promise so many times its price: it is certain, what it saves is modelled
-
-
-def last_order(rank: int) -> Order:
-    """Channels last: of [n, c, spatial...]."""
-    return (0, *range(2, rank), 1)
 
 
 def dense(order: Order, shape: tuple[Expr, ...]) -> Order:

@@ -28,7 +28,8 @@ from ..records import dataclass
 from ..symbolic import ONE, Expr
 from . import layout
 from .few_outputs import along_lines, in_memory
-from .order_costs import Costs, Order, across, base_of, last_order
+from .order_costs import Costs, across, base_of
+from .physical_order import last_order, Order
 from .scalar_ir import row_major
 
 MOST = 20_000    # entries of a table

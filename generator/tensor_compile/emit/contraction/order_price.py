@@ -9,7 +9,8 @@ from ...graph.ir import Function, Module, Node, Value
 from ...loops.fuse import fuse
 from ...loops.loop_ir import ContractionKernel
 from ...loops.lower import lower
-from ...loops.order_costs import Order, Price, TURNED, elements
+from ...loops.order_costs import Price, TURNED, elements
+from ...loops.physical_order import Order
 from ...symbolic import product
 from ...target import Target
 from .access import Access
