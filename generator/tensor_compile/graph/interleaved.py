@@ -43,23 +43,25 @@ class _Plan:
         self.roots = {v: leaves for node in function.nodes if (v := Value(node)) not in self.kept
                       and any(is_elementwise(user.op) for user in self.users.get(v, ()))
                       and (leaves := self.leaves(v))}
-        stays: set[Node] = set()
-        while True:
-            self.of = self.computed(stays)
-            self.moved = {v.node for v in self.of if v not in self.roots}
-            found = {user for v in self.of if not self.goes_on(v) for user in self.users.get(v, ())} & self.moved
-            if not found:
-                break
-            stays |= found
+        self.of = self.computed()
+        self.moved = {v.node for v in self.of if v not in self.roots}
+        pending = [v for v in self.of if not self.goes_on(v)]
+        while pending:
+            for user in self.users.get(pending.pop(), ()):
+                if user in self.moved:
+                    self.moved.remove(user)
+                    del self.of[Value(user)]
+                    pending += [Value(user), *(v for v in user.operands if v in self.of)]
 
     def goes_on(self, v: Value) -> bool:
         """All that reads it moves."""
         return v not in self.kept and all(user in self.moved for user in self.users.get(v, ()))
 
-    def computed(self, stays: set[Node]) -> dict[Value, Value]:
+    def computed(self) -> dict[Value, Value]:
+        """`of` as if all operations could move."""
         of = {root: root for root in self.roots}
         for node in self.function.nodes:
-            if node in stays or not is_elementwise(node.op) or len(node.types) != 1:
+            if not is_elementwise(node.op) or len(node.types) != 1:
                 continue
             roots = {of[v] for v in node.operands if v in of}
             if len(roots) == 1 and all(v in of or _even(v) for v in node.operands):
