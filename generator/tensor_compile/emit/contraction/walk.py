@@ -42,6 +42,13 @@ def row_begins(access: Access, r: int) -> str:
     return f"t->a[{r}]"
 
 
+def row_at(access: Access, r: str) -> str:
+    """The same of a row that C text counts."""
+    if access.row_stride_known:
+        return f"t->a[0] + {r} * {access.evenly}"
+    return f"t->a[{r}]"
+
+
 def place(kernel: ContractionKernel, access: Access, names: Mapping[Sym, str]) -> tuple[str, str]:
     """What makes t the tile whose rows begin at `row`: statements before a loop over r, and in it."""
     def text(e: Expr) -> str:
