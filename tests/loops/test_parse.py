@@ -6,7 +6,7 @@ import sys
 
 from harness import TARGET, sample
 from tap import done, equal, ok, raises
-from tensor_compile import pipeline
+from tensor_compile import passes, pipeline
 from tensor_compile.graph.errors import ParseError
 from tensor_compile.graph.inline import inline
 from tensor_compile.graph.text import parse_module
@@ -50,8 +50,8 @@ through("forty squarings", module, "f")
 dumped: dict[str, str] = {}
 pipeline.run(sample("digits"), "digits.tcg", TARGET, {"batch": (1, 32)}, dump=dumped.__setitem__, relaxed=True,
              evaluate=lambda module: {})   # no weights: sums of floats keep all channels
-ok(set(dumped) == set(pipeline.NAMES), "a dump for every pass")
-for name in pipeline.NAMES[pipeline.NAMES.index("lower"):]:
+ok(set(dumped) == set(passes.NAMES), "a dump for every pass")
+for name in passes.NAMES[passes.NAMES.index("lower"):]:
     units = parse_units(dumped[name], name)
     equal(len(units), 3, f"--dump-after {name} holds every variant")
     without = "".join(line for line in dumped[name].splitlines(keepends=True) if line[:1] not in "#\n")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import models
 from tap import done, equal, note, ok
-from tensor_compile import pipeline
+from tensor_compile import passes, pipeline
 from tensor_compile.compile import check_model, check_runs, cpu_target, roundings
 from tensor_compile.compile.given import Case
 from tensor_compile.compile.judge import Judge
@@ -156,7 +156,7 @@ with tempfile.TemporaryDirectory() as place:
     before = pipeline.PASSES
     wrong = GraphPass("wrong", on_module(each(absolute_for_relu)))
     at = next(i for i, one in enumerate(before) if one.name == "widen")    # what is before it is the reference
-    pipeline.PASSES = (*before[:at], pipeline.of_graph(wrong), *before[at:])
+    pipeline.PASSES = (*before[:at], passes.of_graph(wrong), *before[at:])
     try:
         code, lines = run()
     finally:

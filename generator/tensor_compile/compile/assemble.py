@@ -17,7 +17,7 @@ from ..graph.bake import Evaluate
 from ..graph.ir import Module
 from ..instruction_sets import baseline
 from ..loops.program_ir import ModelPlan
-from ..pipeline import ChooseForm
+from ..passes import ChooseForm, NAMES
 from ..records import dataclass
 from . import backends, budget, capture_run, files, host_programs, link, objects, pack, recording, runtime_stack, \
     toolchain
@@ -101,10 +101,10 @@ def compile_graph(passes: Passes, text: str, target: Target,
         if name == passes.dump_after:
             dumped.append(printed)
 
-    if passes.dump_after and passes.dump_after not in pipeline.NAMES:
+    if passes.dump_after and passes.dump_after not in NAMES:
         raise OptionError(f"--dump-after: no pass is called {passes.dump_after!r}",
-                          hint=closest(passes.dump_after, pipeline.NAMES) +
-                          f"passes, in order: {', '.join(pipeline.NAMES)}")
+                          hint=closest(passes.dump_after, NAMES) +
+                          f"passes, in order: {', '.join(NAMES)}")
     compiled = pipeline.run(text, passes.shown, target, dict(passes.specialize), verify=passes.verify,
                             dump=dump if passes.dump_after else None, plain=backends.find(passes.backend).plain,
                             with_reference=passes.with_reference, taps=passes.taps,

@@ -12,10 +12,11 @@ from ..errors import Reported, UserError
 from ..graph.bake import Evaluate
 from ..graph.dtypes import DTYPES
 from ..graph.constant_places import offsets
+from ..graph.finite import leaves, padded_weights
 from ..graph.fold import CONSTANTS
 from ..graph.ir import Module
 from ..graph.text import print_module
-from ..pipeline import Compiled, leaves, padded_weights
+from ..pipeline import Compiled
 from . import files, host_programs
 from .cache import Cache
 from .capture_run import Captured

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The passes of the graph and their order; pipeline.py has all of them."""
+"""The passes of the graph and their order; ../passes.py has all of them."""
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
@@ -182,7 +182,7 @@ ORDER: tuple[str, ...] = ("capture", *(p.name for p in (*BEFORE, WIDEN, *VARIANT
 
 
 def run(module: Module, dump: Dump | None = None, verify_each: bool = False) -> Graph:
-    """The exact passes of graphs alone: the whole order is in pipeline.py.
+    """The exact passes of graphs alone: the whole order is in ../passes.py.
 
     dump: called after each pass of ORDER with its name and the module. verify_each: runs the verifier after each pass;
     it always runs on what capture wrote. Raises IrError.
