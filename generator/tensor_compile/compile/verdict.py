@@ -8,7 +8,6 @@ from typing import Iterable, Mapping
 from ..records import dataclass
 from . import judge, roundings
 from .numbers import number_of
-from .spread import MOST
 
 
 @dataclass(slots=True)
@@ -69,9 +68,9 @@ class Verdict:
 def rounded_or_wrong(title: str, bound: str) -> str:
     """What a difference from double precision may be, where the bits are right. bound: rtol,atol, "" for none."""
     rtol, _, atol = bound.partition(",")    # of f32, of which there are no units
-    what = f"by more than {atol} + {rtol} * |want|" if bound else f"otherwise than in {MOST} runs that round at random"
-    return f"the bits of {title} are the interpreter's, so either f32 rounds {what}, or the graph was simplified " \
-           "wrongly; docs/checking.md says how to tell"
+    what = f"by more than {atol} + {rtol} * |want|" if bound else "otherwise than runs that round at random"
+    return f"the bits of {title} are the interpreter's, so either the model rounds {what}, or the graph was " \
+           "simplified wrongly; docs/checking.md says how to tell"
 
 
 def no_parts(shown: str) -> str:
