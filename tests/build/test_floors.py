@@ -7,7 +7,8 @@ from pathlib import Path
 from tap import done, equal
 
 ROOT = Path(os.environ["TC_SOURCE_ROOT"]) / "generator" / "tensor_compile"
-FLOORS = ("", "symbolic", "importer", "graph", "quantize", "loops", "emit", "pipeline", "compile", "cli")   # "": files of no folder
+# "": files of no folder
+FLOORS = ("", "symbolic", "importer", "graph", "quantize", "loops", "emit", "passes", "pipeline", "compile", "cli")
 
 
 def floor(module: tuple[str, ...]) -> int:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from tensor_compile.loops.loop_ir import ContractionKernel, GroupedContractionKernel, Store
 from tensor_compile.loops.products import Product
 from tensor_compile.loops.scalar_ir import Acc, Apply, Buffer, Const, IndexValue, Load
-from tensor_compile.loops.sorted_words import lines
+from tensor_compile.loops.sorted_words import order_rows
 from tensor_compile.symbolic import Expr, IntLike, Sym, ZERO, sym, wrap
 
 Size = IntLike
@@ -234,7 +234,8 @@ def _retyped(kernel: ContractionKernel, product: Product, n: Expr, k: Expr, pane
         shape = p.shape
         if p.name == b.buffer and group > 1:
             words = (k + (group - 1)) // group
-            shape = (*p.shape[:-2], words + (lines(words.value) if product.ordered else 0), wrap(panel), wrap(group))
+            more = order_rows(words.value) if product.ordered else 0
+            shape = (*p.shape[:-2], words + more, wrap(panel), wrap(group))
         order = p.order if len(shape) == len(p.shape) else tuple(range(len(shape)))
         params.append(Buffer(p.name, dtypes.get(p.name, product.sum), shape, order, p.kind))
     other = Const(product.a, fill) if kernel.a.other is not None else None
