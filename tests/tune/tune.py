@@ -138,15 +138,15 @@ def fetched() -> None:
 
 def summaries() -> None:
     """The line at the end."""
-    equal(tune_command._summary(tune.Result(left=3), "model.tuning.lock", False, 30.0),
+    equal(tune_command._summary(tune.Result(left=3, sets=["avx2", "x86_64"]), "model.tuning.lock", False, 30.0),
           "nothing was measured in 30 s: compiling took all of it. Give more (--budget 120s), or build for fewer "
           "instruction sets (--isa avx2); there is no model.tuning.lock yet", "a budget that is too small")
     equal(tune_command._summary(tune.Result(left=1, planned=False), "model.tuning.lock", True, 2.0),
-          "2 s were over before it was known what there is to measure. Give more (--budget 120s), or build for fewer "
-          "instruction sets (--isa avx2); model.tuning.lock is as it was", "a budget that ends before the plan")
-    equal(tune_command._summary(tune.Result(left=3, begun=True), "model.tuning.lock", True, 30.0),
-          "no kernel was measured to its end in 30 s. Give more (--budget 120s), or build for fewer instruction sets "
-          "(--isa avx2); model.tuning.lock is as it was", "a kernel that takes all of it")
+          "2 s were over before it was known what there is to measure. Give more (--budget 120s); model.tuning.lock is "
+          "as it was", "a budget that ends before the plan")
+    equal(tune_command._summary(tune.Result(left=3, begun=True, sets=["neon"]), "model.tuning.lock", True, 30.0),
+          "no kernel was measured to its end in 30 s. Give more (--budget 120s); model.tuning.lock is as it was",
+          "a kernel that takes all of it, where there is one instruction set")
     equal(tune_command._summary(tune.Result(left=3, timed=[("a", parse("tc_contraction_f32_4x16__avx2"), 1.0)],
                                             decisions={"variants": 1, "splits": 21}), "model.tuning.lock", True),
           "1 kernel measured (left for the next run: 3 kernels, 1 variant, 21 splits), one call of each by one thread: "

@@ -84,8 +84,8 @@ def _summary(result: Result, lock: str, exists: bool, budget: float | None = Non
         taken = f"{given:.0f} s were over before it was known what there is to measure" if not result.planned else \
             f"no kernel was measured to its end in {given:.0f} s" if result.begun else \
             f"nothing was measured in {given:.0f} s: compiling took all of it"
-        return f"{taken}. Give more " \
-               f"(--budget {max(120, 4 * int(given))}s), or build for fewer instruction sets (--isa avx2); {state}"
+        fewer = f", or build for fewer instruction sets (--isa {result.sets[0]})" if len(result.sets) > 1 else ""
+        return f"{taken}. Give more (--budget {max(120, 4 * int(given))}s){fewer}; {state}"
     if not result.timed and result.rest:
         return f"no kernel is to be measured; left for the next run: {result.rest}"
     if not result.timed:

@@ -82,7 +82,8 @@ class Result:
     out, or more; skipped: instruction sets that this processor lacks; beyond: kernels with a candidate whose call is
     longer than the counter counts; wrong: candidates that differ from the reference, which is a bug of ours; begun:
     whether a kernel was being measured, be it that none came to its end; planned: whether there was time to find out
-    what there is to measure; decisions: how many of each kind the budget left out."""
+    what there is to measure; decisions: how many of each kind the budget left out; sets: the target's instruction sets,
+    the best of this machine first."""
 
     unit: str = "us"
     timed: list[tuple[str, Named, float]] = field(default_factory=list)
@@ -99,6 +100,7 @@ class Result:
     begun: bool = False
     planned: bool = True
     decisions: dict[str, int] = field(default_factory=dict)
+    sets: list[str] = field(default_factory=list)
 
     @property
     def rest(self) -> str:
@@ -229,7 +231,7 @@ def tune(kernels: Sequence[ContractionKernel], tools: Toolset, lock: Path, round
             _keep(result, known, tools, lock, {case.name for case in _changed(result, todo)})
     try:
         with limited(budget if budget is None or most is None else max(budget, most)):
-            order = best_first(tools)
+            order = result.sets = best_first(tools)
             todo = sorted(cases(kernels, tools, known, again, functions, reads),
                           key=lambda case: order.index(case.incumbent.isa))
             if keep and todo:
