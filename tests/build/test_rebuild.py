@@ -142,7 +142,7 @@ with tempfile.TemporaryDirectory() as scratch:
     later(weight_file)
     equal(place.build(*one), ({}, first), "the first weights again: all from the cache")
 
-    lock.write_text("# tensor-compile tuning lock 1\n", encoding="utf-8")
+    lock.write_text("# tensor-compile tuning lock 2\n", encoding="utf-8")
     equal(place.build(*one), ({}, first), "a lock that appears and says nothing")
     ok("model.tuning.lock" in place.depends(), "a lock that is there is named in the depfile")
     lock.unlink()

@@ -44,7 +44,7 @@ with tempfile.TemporaryDirectory() as scratch:
              ("sizes.h", b"#define WIDTH 4 /* four */\n", "host", "/capture "),
              ("m.safetensors", weights(0.5), "cc", "tck_"),
              ("m.safetensors", weights(0.5), "host", "/capture "), ("model.c", OTHER.encode(), "host", "-MM "),
-             ("model.tuning.lock", b"# tensor-compile tuning lock 1\n", "cc", "tck_"))
+             ("model.tuning.lock", b"# tensor-compile tuning lock 2\n", "cc", "tck_"))
     for number, (name, content, program, when) in enumerate(edits):
         folder = here / f"edit{number}"
         fill(folder)

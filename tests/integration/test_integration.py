@@ -98,7 +98,7 @@ with tempfile.TemporaryDirectory() as place:
         (project / "sizes.h").write_text("enum { COLUMNS = 7 };\n")
         run("ninja", "-C", build)
         good("a changed header of the model reaches the program", *MESON, "test", "-C", build)
-        (project / "model.tuning.lock").write_text("# tensor-compile tuning lock 1\n")
+        (project / "model.tuning.lock").write_text("# tensor-compile tuning lock 2\n")
         ok("tensor-compile build" in run("ninja", "-C", build, "-v").stdout, "a tuning lock that appears is seen")
         equal("no work to do" in run("ninja", "-C", build).stdout, True, "once")
         (project / "model.tuning.lock").unlink()

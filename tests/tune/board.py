@@ -28,7 +28,7 @@ TC_MODEL(little)
 QEMU = ["qemu-system-arm", "-M", "mps2-an386", "-icount", "shift=0", "-nographic"]
 SEMIHOSTING = ["-semihosting-config", "enable=on,target=native"]
 LINK = f"-nostartfiles -T {BOARD / 'mps2-an386.ld'} {BOARD / 'cortex-m.c'}"
-ENTRY = re.compile(r"^  (\S+) (\S+) (\S+ ?\S*), gcc", re.MULTILINE)
+ENTRY = re.compile(r" -> (\S+) (\S+) (\S+ ?\S*), gcc")
 
 
 def tool(*words: str) -> subprocess.CompletedProcess[str]:

@@ -76,6 +76,14 @@ exec {ROOT}/generator/tensor-compile "$@"
     result = run("tensor-compile tune -C build --prune")
     taken = re.search(r"model.tuning.lock: (1 entry|2 entries) taken out", result.stdout)
     ok("rows=5" in result.stdout and taken, "--prune says what it takes out") or note(result.stdout + result.stderr)
+    earlier = shown.replace("lock 2", "lock 1").replace(" -> ", "\n  ")
+    for words in ("--prune", "--rounds 2"):
+        (work / "model.tuning.lock").write_text(earlier + shown.partition("\n")[2], encoding="utf-8")
+        result = run(f"tensor-compile tune -C build {words}")
+        text = (work / "model.tuning.lock").read_text(encoding="utf-8")
+        ok(result.returncode == 0 and text.startswith(shown.partition("\n")[0]) and text.count("rows=4 ") ==
+           shown.count("rows=4 "), f"tune {words} writes one line an entry") or \
+            note(result.stdout + result.stderr + text)
     result = run("tensor-compile tune -C build --prune --diff")
     ok(result.returncode == 2 and "--prune measures nothing: it goes without --diff, --all and --budget" in
        result.stderr, "--prune --diff is wrong usage") or note(result.stderr)

@@ -297,7 +297,7 @@ def decided() -> None:
     equal(won([10.0] * 6, [9.0, 9.0, 11.0, 11.0, 9.0, 9.0]), "usual", "what is slower in two turns may be chance")
     equal([decisions.bands_of(name) for name in ("usual", "bands4", "bands0", "rows")], [0, 4, None, None],
           "names of splits")
-    raises(UserError, lambda: locks.parse(f"{locks.HEADER}\nsplit f32\n", "x"), "expected the key of an entry",
+    raises(UserError, lambda: locks.parse(f"{locks.HEADER}\nsplit f32\n", "x"), "expected an entry",
            "a split without a target")
     kind = tune_lines.Kind("splits", [Decision("a", "usual", ("bands2", "bands4")), Decision("b", "usual", ())], None)
     known = {"a": Entry("a", "bands8", 1.0, False, "gcc 1", locks.templates_digest())}

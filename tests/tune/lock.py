@@ -48,26 +48,29 @@ def text() -> None:
     entries = {k: entry(k, "tc_contraction_f32_6x16__avx2")
                for k in ("contraction f32 rows=2 target=a/avx2", "contraction f32 rows=1 target=a/avx2")}
     printed = locks.print_entries(entries)
-    equal(printed, """# tensor-compile tuning lock 1
-contraction f32 rows=1 target=a/avx2
-  tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
-contraction f32 rows=2 target=a/avx2
-  tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
+    equal(printed, """# tensor-compile tuning lock 2
+contraction f32 rows=1 target=a/avx2 -> tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
+contraction f32 rows=2 target=a/avx2 -> tc_contraction_f32_6x16__avx2 12.500 us, gcc 12.2.0, templates 0123abcd
 """, "the text is sorted")
     equal(locks.parse(printed, "x"), entries, "the text can be read back")
+    earlier = printed.replace("lock 2", "lock 1").replace(" -> ", "\n  ")
+    equal(locks.parse(earlier, "x"), entries, "so can that of version 1, of two lines an entry")
+    broken = "error: expected an entry, KEY -> CANDIDATE and its provenance"
     for bad, message, what in [
             ("", "x:1: error: not a tuning lock of this version", "an empty file"),
-            ("# tensor-compile tuning lock 2\n", "x:1: error: not a tuning lock", "another version"),
-            (printed + printed.split("\n", 1)[1], "x:6: error: a second entry of the same key", "a key twice"),
-            (printed + "contraction target=a/b\n", "x:6: error: an entry without a candidate", "an entry cut off"),
-            (printed.replace("12.500 us", "fast"), "x:3: error: expected a candidate and its provenance",
-             "a broken second line"),
-            (printed + "  tc_x 1 us, a, templates 0\n", "x:6: error: expected the key of an entry",
-             "a candidate without a key"),
+            ("# tensor-compile tuning lock 3\n", "x:1: error: not a tuning lock", "another version"),
+            (printed + "contraction target=a/b\n", f"x:4: {broken}", "an entry cut off"),
+            (printed + "contraction target=a/b -> tc\n", f"x:4: {broken}", "cut off within its candidate"),
+            (printed.replace("lock 2\n", "lock 2\ncontraction target=a/b\n"), f"x:3: {broken}", "above another entry"),
+            (printed.replace("abcd\n", "abcd", 1), f"x:2: {broken}", "two entries on a line"),
+            (printed.replace("12.500 us", "fast"), f"x:2: {broken}", "a candidate without a time"),
+            (earlier.replace("12.500 us", "fast"), f"x:3: {broken}", "so in version 1"),
+            (printed + "  tc_x 1 us, a, templates 0\n", f"x:4: {broken}", "a candidate without a key"),
             (printed.replace("contraction", "<<<<<<< HEAD\ncontraction", 1), "x:2: error: a merge conflict that is not "
              "resolved", "git's marks where a key should be"),
-            (printed.replace("  tc_", "=======\n  tc_", 1), "x:3: error: a merge conflict that is not resolved",
-             "git's marks within an entry")]:
+            (earlier.replace("  tc_", "=======\n  tc_", 1), "x:3: error: a merge conflict that is not resolved",
+             "git's marks within an entry"),
+            (f"<<<<<<< HEAD\n{printed}", "x:1: error: a merge conflict that is not resolved", "marks above all")]:
         raises(UserError, lambda: locks.parse(bad, "x"), message, f"error: {what}")
         raises(UserError, lambda: locks.parse(bad, "x"), "delete ", f"{what}: the hint helps")
 

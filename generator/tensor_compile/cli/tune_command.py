@@ -163,8 +163,7 @@ def _prune(builds: list[Options]) -> int:
                                   for plan, target in found if target.apart], lock)
         for entry in gone:
             print(f"{os.path.relpath(lock)}: {entry.candidate}  {entry.key}")
-        if gone:
-            tune.prune(gone, lock)
+        tune.prune(gone, lock)
         print(f"{os.path.relpath(lock)}: {len(gone)} entr{'y' if len(gone) == 1 else 'ies'} taken out")
     return 0
 

@@ -1,29 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """The tuning lock (docs/tuning.md): which candidate won where, as sorted text committed beside the model.
 
-    # tensor-compile tuning lock 1
-    contraction f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64/avx512
-      tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
-
-    order f32 1x64x56x56 makers=packed_convolution users=… target=x86_64
-      0231 93.100 us, gcc 12.2.0, templates 4c1f90ab
-
-    fuse points=128x384 terms=384 with=add+mul items=… target=x86_64
-      stored 71.400 us, gcc 12.2.0, templates 4c1f90ab
-
-    split f32 rows=128 columns=384 terms=384 batches=1 walk=… epilogue=… target=x86_64
-      bands4 61.200 us, gcc 12.2.0, templates 4c1f90ab
-
-    variant mlp/batch1 graph=0f3b2c11 target=x86_64
-      regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
+    # tensor-compile tuning lock 2
+    contraction f32 … target=x86_64/avx512 -> tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
+    fuse points=128x384 … target=x86_64 -> stored 71.400 us, gcc 12.2.0, templates 4c1f90ab
+    order f32 1x64x56x56 … target=x86_64 -> 0231 93.100 us, gcc 12.2.0, templates 4c1f90ab
+    split f32 rows=128 … target=x86_64 -> bands4 61.200 us, gcc 12.2.0, templates 4c1f90ab
+    variant mlp/batch1 graph=0f3b2c11 target=x86_64 -> regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
 
 An entry of a contraction names its schedule, one of a split how a team shares its results, one of values in which order
 they lie, one of a fusion whether it is made (decisions.py), one of a variant its form (loops/variant_form.py). Where no
 clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
-The first line of an entry is its key (emit/contraction/key.py), the second the candidate, then provenance: it is
-recorded and never compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune`
-writes the file.
+A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance: it is recorded and never
+compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file. What
+a merge of two branches makes of it by taking the lines of both is read, too: entries in any order, several of one key.
+In version 1 the candidate stood on a line of its own, behind two blanks.
 """
 from __future__ import annotations
 
@@ -31,7 +23,7 @@ import os
 import re
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Mapping
+from typing import Mapping, Sequence
 
 from ..emit.contraction import candidates as table
 from ..emit.contraction.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
@@ -51,19 +43,20 @@ from .decisions import Decision
 from .host_programs import TEMPLATES
 from ..target import Target
 
-HEADER = "# tensor-compile tuning lock 1"
+HEADER = "# tensor-compile tuning lock 2"
+EARLIER = "# tensor-compile tuning lock 1"
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")   # of git, where a merge left both sides
-BROKEN = "delete the lines that are no whole entry (a key and, below it, a candidate), or the file: tensor-compile " \
-    "tune measures what is missing then"
 VARIANT = "variant "
-_CHOICE = re.compile(r"  (?P<name>\S+) (?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)"
-                     r"(?P<emulated> emulated)?, (?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)$")
+_KEY = re.compile(r"\S(?:(?! -> ).)* target=\S+")
+_ENTRY = re.compile(rf"(?P<key>{_KEY.pattern}) -> (?P<name>\S+) "
+                    r"(?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)(?P<emulated> emulated)?, "
+                    r"(?P<compiler>[^,]+), templates (?P<templates>[0-9a-f]+)")
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
     """time: of a call, in `unit` (microseconds, or what was counted); emulated: taken under an emulator, which orders
-    candidates but times nothing."""
+    candidates but times nothing; beside: other candidates that lines of the same key name."""
 
     key: str
     candidate: str
@@ -72,47 +65,56 @@ class Entry:
     compiler: str
     templates: str
     unit: str = "us"
+    beside: tuple[str, ...] = ()
 
     def text(self) -> str:
         time = f"{self.time:.3f}" if self.unit == "us" else f"{self.time:.0f}"
-        return (f"{self.key}\n  {self.candidate} {time} {self.unit}{' emulated' if self.emulated else ''}, "
+        return (f"{self.key} -> {self.candidate} {time} {self.unit}{' emulated' if self.emulated else ''}, "
                 f"{self.compiler}, templates {self.templates}\n")
 
 
 def parse(text: str, where: str) -> dict[str, Entry]:
     """The entries by key; `where` names the file in errors."""
     lines = text.splitlines()
-    if not lines or lines[0] != HEADER:
+    for number, line in enumerate(lines, 1):
+        if line.startswith(MARKERS):
+            raise UserError("a merge conflict that is not resolved", f"{where}:{number}",
+                            "keep the lines of both sides and delete the lines of marks; with the line "
+                            "`*.tuning.lock merge=union` in .gitattributes git does so by itself")
+    if not lines or lines[0] not in (HEADER, EARLIER):
         raise UserError("not a tuning lock of this version", f"{where}:1",
                         f"the first line must be {HEADER!r}; else delete the file: tensor-compile tune measures again")
-    entries: dict[str, Entry] = {}
-    key = None
-    for number, line in enumerate(lines[1:], 2):
-        place = f"{where}:{number}"
+    found: dict[str, list[Entry]] = {}
+    key = ""    # of version 1, whose candidate follows
+    for number, line in enumerate(lines, 1):
         if not line.strip() or line.startswith("#"):
             continue
-        if line.startswith(MARKERS):
-            raise UserError("a merge conflict that is not resolved", place,
-                            "keep the entries of both sides, two lines each (of a key that both have, one), and "
-                            "delete the lines of marks; tensor-compile tune measures what is missing then")
-        if key is None:
-            if line.startswith(" ") or " target=" not in line:
-                raise UserError("expected the key of an entry", place, BROKEN)
+        if not key and _KEY.fullmatch(line):
             key = line
-            if key in entries:
-                raise UserError("a second entry of the same key", place, "delete one of the two, two lines each")
             continue
-        match = _CHOICE.match(line)
-        if not match:
-            raise UserError("expected a candidate and its provenance", place,
-                            f"{BROKEN}; a candidate is, for example: tc_contraction_f32_6x16__avx2 12.3 us, "
-                            "gcc 12.2.0, templates 01234567")
-        entries[key] = Entry(key, match["name"], float(match["time"]), bool(match["emulated"]), match["compiler"],
-                             match["templates"], match["unit"])
-        key = None
-    if key is not None:
-        raise UserError("an entry without a candidate", f"{where}:{len(lines)}", BROKEN)
-    return entries
+        match = _ENTRY.fullmatch(f"{key} -> {line[2:]}" if key else line)
+        if not match or key and not line.startswith("  "):
+            raise _broken(f"{where}:{number}")
+        key = ""
+        entry = Entry(match["key"], match["name"], float(match["time"]), bool(match["emulated"]), match["compiler"],
+                      match["templates"], match["unit"])
+        found.setdefault(entry.key, []).append(entry)
+    if key:
+        raise _broken(f"{where}:{len(lines)}")
+    return {key: _one(entries) for key, entries in found.items()}
+
+
+def _broken(place: str) -> UserError:
+    return UserError("expected an entry, KEY -> CANDIDATE and its provenance", place,
+                     "delete the line, or the file: tensor-compile tune measures what is missing then; an entry ends, "
+                     "for example: target=x86_64/avx2 -> tc_contraction_f32_6x16__avx2 12.3 us, gcc 12.2.0, "
+                     "templates 01234567")
+
+
+def _one(entries: Sequence[Entry]) -> Entry:
+    """Of the lines of a key the one of the least time, whatever their order."""
+    best = min(entries, key=lambda entry: (entry.emulated, entry.unit, entry.time, entry.text()))
+    return replace(best, beside=tuple(sorted({entry.candidate for entry in entries} - {best.candidate})))
 
 
 def read(path: Path) -> dict[str, Entry]:
@@ -135,6 +137,12 @@ def print_entries(entries: dict[str, Entry]) -> str:
 def write(path: Path, entries: dict[str, Entry]) -> bool:
     """Writes where the text differs; returns whether it did."""
     return files.write_if_changed(path, print_entries(entries))
+
+
+def renew(path: Path) -> None:
+    """Where the text is not as `tune` writes it, merged or of an earlier version, it is then."""
+    if os.path.lexists(path):
+        write(path, read(path))
 
 
 def require_writable(path: Path) -> None:
@@ -284,16 +292,20 @@ class Tuning:
 
     def finish(self) -> list[str]:
         """After the last kernel: what the user should know."""
-        return told(self.mode, self.path, self.findings)
+        return told(self.mode, self.path, self.findings, self.entries)
 
 
-def told(mode: str, path: Path, findings: Mapping[str, Finding]) -> list[str]:
+def told(mode: str, path: Path, findings: Mapping[str, Finding], entries: Mapping[str, Entry]) -> list[str]:
     """In mode frozen any finding is an error, which lists them all; else these are warnings: entries that could not be
-    used."""
+    used. Keys of several choices are warnings in any mode: which one is used is certain."""
     found = [findings[key] for key in sorted(findings)]
     if mode == "frozen" and found:
         shown = "\n".join(f"  {f}" for f in found)
         raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(path),
                         "build with --tune lock, which uses the cost model for what is missing; tensor-compile tune "
                         "then measures that, in several runs where its budget is short")
-    return [f"{path}: warning: {f}" for f in found if f.kind != "missing"]
+    several = [f"{key}: {entry.candidate} is used, whose time is less, not {' or '.join(entry.beside)}"
+               for key, entry in sorted(entries.items()) if entry.beside]
+    return [f"{path}: warning: {f}" for f in found if f.kind != "missing"] + \
+        [f"{path}: warning: two choices of one key: {line}; tensor-compile tune keeps that line alone"
+         for line in several]

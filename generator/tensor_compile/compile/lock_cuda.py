@@ -2,7 +2,7 @@
 """What a build for a GPU takes from its tuning lock (lock.py): the shapes of contractions, attention and rows.
 
     contraction bf16 rows=128 columns=768+768+768 terms=768 batches=1 walk=… epilogue=… target=cuda-sm90/sm_90a
-      wgmma_64x64_16x64_c2 9.104 us, nvcc 13.0 on NVIDIA H100 80GB HBM3, templates 4c1f90ab
+      -> wgmma_64x64_16x64_c2 9.104 us, nvcc 13.0 on NVIDIA H100 80GB HBM3, templates 4c1f90ab
 
 The compiler's place has the CUDA toolkit, whose code another one does not make, and the GPU. An entry of another
 toolkit is stale: it is not used."""
@@ -92,4 +92,4 @@ class ShapeTuning:
 
     def finish(self) -> list[str]:
         """As lock.Tuning's."""
-        return locks.told(self.mode, self.path, self.findings)
+        return locks.told(self.mode, self.path, self.findings, self.entries)

@@ -466,8 +466,9 @@ def unused(plans: Sequence[tuple[Sequence[ContractionKernel], Target]], lock: Pa
 
 def prune(entries: Sequence[Entry], lock: Path) -> None:
     """Takes entries out of the lock."""
-    gone = {entry.key for entry in entries}
-    locks.write(lock, {key: entry for key, entry in locks.read(lock).items() if key not in gone})
+    gone, known = {entry.key for entry in entries}, locks.read(lock)
+    if known:
+        locks.write(lock, {key: entry for key, entry in known.items() if key not in gone})
 
 
 def _schedule(name: str) -> Schedule:

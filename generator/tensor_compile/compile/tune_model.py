@@ -118,6 +118,8 @@ def search(options: Options, request: Request, clock: Clock, tell: Say) -> Resul
     kept."""
     if options.backend == "cuda" and (request.count != "time" or request.wrapper):
         raise UsageError("kernels of a GPU are timed by it: --count and --exe-wrapper do not go with them")
+    if request.keep:
+        locks.renew(options.lock_path)
     # a frozen build asks for lines that are to be measured here
     with Progress(pulse=True) as progress:
         begun = _Search(replace(options, tune="lock"), request, clock, tell, progress, locks.read(options.lock_path))
