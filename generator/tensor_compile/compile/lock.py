@@ -126,7 +126,8 @@ def read(path: Path) -> dict[str, Entry]:
     except OSError as error:
         raise UserError(f"cannot read the tuning lock: {error.strerror}", str(path)) from None
     except UnicodeDecodeError:
-        raise UserError("cannot read the tuning lock: it is no text", str(path), BROKEN) from None
+        raise UserError("cannot read the tuning lock: it is no text", str(path),
+                        "delete the file: tensor-compile tune measures again") from None
     return parse(text, str(path))
 
 
