@@ -21,14 +21,11 @@
 #include <sys/mman.h>
 #include <time.h>
 
-#ifndef LANES
-#define LANES 4
-#endif
+#include "multiply_adds.h"
 
-enum { MOST = 256, CHAINS = 12, LINKS = 64, TRIES = 30, FEW = 6, LARGE = 1 << 24, LINE = 64, HUGE = 1 << 21 };
+enum { MOST = 256, LINKS = 64, TRIES = 30, FEW = 6, LARGE = 1 << 24, LINE = 64, HUGE = 1 << 21 };
 static const double LEAST = 0.001; /* seconds of a try */
 
-typedef float vector __attribute__((vector_size(LANES * 4)));
 typedef uint32_t wide __attribute__((vector_size(LANES * 4)));
 
 static pthread_barrier_t barrier;
@@ -44,34 +41,12 @@ static double now(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Keeps a value in a register: nothing is known of it behind this. */
-#if defined __x86_64__
-#define HELD(x) __asm__ volatile("" : "+x"(x))
-#elif defined __aarch64__
-#define HELD(x) __asm__ volatile("" : "+w"(x))
-#else
-#define HELD(x) __asm__ volatile("" : "+m"(x))
-#endif
-#define EACH(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7) F(8) F(9) F(10) F(11)
-
-/* Operations in a second of `loops` iterations. An array of accumulators would stay in memory. */
+/* Operations in a second of `loops` iterations. */
 static double multiply(long loops)
 {
-    vector a = {0}, b = {0};
-    a += 0.999f, b += 1e-3f;
-#define DECLARED(i) vector c##i = b + (float)(i);
-#define STEP(i) c##i = c##i * a + b;
-#define KEPT(i) HELD(c##i);
-#define SUMMED(i) +c##i[0]
-    EACH(DECLARED)
     const double from = now();
-    for (long n = 0; n < loops; n++) {
-        EACH(STEP)
-        EACH(KEPT)
-    }
-    const double taken = now() - from;
-    sink = 0 EACH(SUMMED);
-    return (double)loops * CHAINS * LANES * 2 / taken;
+    sink = multiply_adds(loops);
+    return (double)loops * MULTIPLY_ADDS * 2 / (now() - from);
 }
 
 #define FOUR(x) x x x x
@@ -143,7 +118,7 @@ static void *measure(void *argument)
     const int large = reads && bytes > LARGE;
     wide *const data = reads ? memory_for(bytes) : NULL;
     /* of an iteration */
-    const double amount = reads ? (double)bytes : measured == FMA ? CHAINS * LANES * 2 : LINKS;
+    const double amount = reads ? (double)bytes : measured == FMA ? MULTIPLY_ADDS * 2 : LINKS;
     const double once = amount / rate_of(data, count, 1, reads ? 1 : 10000);
     const long loops = 1 + (long)(LEAST / once);
     for (int i = 0; i < (large ? 2 * FEW : TRIES); i++) { /* the same for all threads */

@@ -4,6 +4,8 @@
 The table has medians of the rounds in microseconds. A ratio is the best peer's time over ours: above 1 we are faster.
 The best peer is the one with the least median; the ratio is the median of the ratios within a round. The geometric
 mean stands below. --summary has the ratios alone, a column a number of threads. The chart has them as bars.
+The contender multiply-adds is no peer: where it was measured, the table has its time over ours, the share of the
+multiply-add peak, as the median of the shares within a round.
 """
 from __future__ import annotations
 
@@ -16,6 +18,7 @@ from typing import Any, Sequence
 from xml.sax.saxutils import escape
 
 OURS = "tensor-compile"
+PEAK = "multiply-adds"
 COLUMNS = {OURS: "tensor-compile", "eager": "torch eager", "compile": "torch.compile",
            "frozen": "torch.compile, default mode", "ahead": "torch.compile ahead of time",
            "onnxruntime": "ONNX Runtime", "openvino": "OpenVINO"}
@@ -27,13 +30,15 @@ COLOURS = ("#2b6cb0", "#dd8452", "#55a868", "#8172b3")
 
 @dataclass(frozen=True)
 class Line:
-    """A row at a number of threads. medians: seconds by contender; ratio: the best peer's time over ours."""
+    """A row at a number of threads. medians: seconds by contender; ratio: the best peer's time over ours; share: of
+    the multiply-add peak, None where that was not measured."""
 
     title: str
     threads: int
     medians: dict[str, float]
     best: str
     ratio: float
+    share: float | None = None
 
 
 def lines(records: Sequence[dict[str, Any]]) -> list[Line]:
@@ -42,14 +47,20 @@ def lines(records: Sequence[dict[str, Any]]) -> list[Line]:
     for record in records:
         for row in record["rows"]:
             times = {name: c["seconds"] for name, c in row["contenders"].items() if c.get("seconds")}
-            peers = {name: statistics.median(t) for name, t in times.items() if name != OURS}
+            peers = {name: statistics.median(t) for name, t in times.items() if name not in (OURS, PEAK)}
             if OURS not in times or not peers:
                 continue
             best = min(peers, key=lambda name: peers[name])
-            ratio = statistics.median(a / b for a, b in zip(times[best], times[OURS]))
+            ratio = over(times[best], times[OURS])
+            share = over(times[PEAK], times[OURS]) if PEAK in times else None
             medians = {OURS: statistics.median(times[OURS])} | peers
-            found.append(Line(row["title"], row["threads"], medians, best, ratio))
+            found.append(Line(row["title"], row["threads"], medians, best, ratio, share))
     return found
+
+
+def over(one: Sequence[float], other: Sequence[float]) -> float:
+    """The median of the ratios within a round."""
+    return statistics.median(a / b for a, b in zip(one, other))
 
 
 def microseconds(seconds: float) -> str:
@@ -62,13 +73,16 @@ def table(found: Sequence[Line]) -> str:
     for threads in sorted({line.threads for line in found}):
         part = [line for line in found if line.threads == threads]
         columns = [name for name in COLUMNS if any(name in line.medians for line in part)]
+        peak = any(line.share is not None for line in part)
         out += [f"| {threads} thread{'s' if threads > 1 else ''}, us | {' | '.join(COLUMNS[n] for n in columns)} | "
-                "best peer / ours |", "| --- |" + " ---: |" * (len(columns) + 1)]
+                "best peer / ours |" + " share of the multiply-add peak |" * peak,
+                "| --- |" + " ---: |" * (len(columns) + 1 + peak)]
         for line in part:
             cells = [microseconds(line.medians[n]) if n in line.medians else "" for n in columns]
-            out.append(f"| {line.title} | {' | '.join(cells)} | {line.ratio:.2f} ({NAMED[line.best]}) |")
+            share = f" {line.share:.2f} |" if line.share is not None else " |" * peak
+            out.append(f"| {line.title} | {' | '.join(cells)} | {line.ratio:.2f} ({NAMED[line.best]}) |{share}")
         mean = statistics.geometric_mean(line.ratio for line in part)
-        out += [f"| geometric mean |{' |' * len(columns)} {mean:.2f} |", ""]
+        out += [f"| geometric mean |{' |' * len(columns)} {mean:.2f} |" + " |" * peak, ""]
     return "\n".join(out)
 
 
@@ -91,7 +105,7 @@ def settings(records: Sequence[dict[str, Any]]) -> list[str]:
     for record in records:
         for row in record["rows"]:
             for name, c in row["contenders"].items():
-                if name != OURS and "about" in c:
+                if name not in (OURS, PEAK) and "about" in c:
                     rows.setdefault((name, c["about"]), {})[row["title"]] = None
     names = [name for name, _ in rows]
     return [about + (f" ({', '.join(titles)})" if names.count(name) > 1 else "")
@@ -100,8 +114,9 @@ def settings(records: Sequence[dict[str, Any]]) -> list[str]:
 
 def about(records: Sequence[dict[str, Any]]) -> str:
     """Where and with what it was measured, and who was left out."""
-    failed = [f"{row['title']}, {row['threads']} threads, {COLUMNS[name]}: {c['failed']}" for record in records
-              for row in record["rows"] for name, c in row["contenders"].items() if "failed" in c]
+    failed = [f"{row['title']}, {row['threads']} threads, {COLUMNS.get(name, name)}: {c['failed']}"
+              for record in records for row in record["rows"] for name, c in row["contenders"].items()
+              if "failed" in c]
     tuned = "tuned" if any(record["lock"] for record in records) else "untuned"
     return "\n".join([*(record["conditions"] for record in records), f"{tuned}; " + "; ".join(settings(records)),
                       *(f"left out: {words}" for words in failed)])

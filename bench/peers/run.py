@@ -8,7 +8,7 @@ Runs with a Python that has torch, numpy and safetensors; a peer that it lacks i
 is a process of its own a row and number of threads, on as many processors, which all contenders of a row share. Outputs
 are compared with PyTorch's before anything is timed. In each round each contender makes calls for some 30 ms, behind
 some that are not timed, one contender after the other. Raw times go to the JSON file, of which report.py makes the
-table and the chart.
+table and the chart. The contender multiply-adds computes no model: its calls are as many multiply-adds as the row's.
 """
 from __future__ import annotations
 
@@ -30,6 +30,7 @@ from typing import Callable, Iterator
 HERE = Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parent)]
 import builds
+import multiply_adds
 from rows import Row, named
 from servers import conditions
 
@@ -37,6 +38,7 @@ OURS = "tensor-compile"
 CONTENDERS = (OURS, "eager", "compile", "onnxruntime", "openvino")
 COMPILED = ("compile", "frozen")   # take seconds to minutes to compile
 AHEAD = "ahead"   # only where ahead.py has made its file
+PEAK = "multiply-adds"   # no peer: multiply_adds.py
 FEWEST = 3        # rounds of a row whose calls are long
 ROUND = 0.03      # seconds of calls that each contender makes a round
 PAUSE = 0.01      # between contenders: threads that spin behind a call go to sleep
@@ -121,20 +123,38 @@ class Contender:
             self.process.wait()
 
 
-def build(row: Row, args: argparse.Namespace) -> Path:
-    """The benchmark process of our build of a row."""
+def options(row: Row, args: argparse.Namespace) -> list[str]:
+    """Of our build of a row, but for the tuning lock."""
     arguments = ["--isa", args.isa] if args.isa else []
     for define in (*row.defines, f'WEIGHTS="{args.build / row.model}.safetensors"'):
         arguments += ["-D", define]
     for dim, size in row.dims:
         arguments += ["--specialize", f"{dim}={size}"]
+    return arguments
+
+
+def build(row: Row, args: argparse.Namespace) -> Path:
+    """The benchmark process of our build of a row."""
+    arguments = options(row, args)
     if args.lock:
         arguments += ["--lock", str(args.lock / f"{row.name}.tuning.lock")]
     return builds.program(row.name, row.source, args.build / row.name, args.build / "cache", arguments, row.function,
                           team=True)
 
 
-def command(name: str, row: Row, threads: int, args: argparse.Namespace) -> list[str]:
+def peak(row: Row, args: argparse.Namespace) -> list[str]:
+    """The program of the contender PEAK and the operations of a row's products; empty: it has none."""
+    asked = multiply_adds.options_of(row.source, args.build / "cache", options(row, args))
+    operations = multiply_adds.counted(row, asked)
+    return [str(multiply_adds.program(args.build / PEAK, asked)), str(operations)] if operations else []
+
+
+def command(name: str, row: Row, threads: int, args: argparse.Namespace, peaks: dict[Row, list[str]]) -> list[str]:
+    """How a contender is started; empty: there is none for the row."""
+    if name == PEAK:
+        return [peaks[row][0], str(threads), *peaks[row][1:]] if peaks[row] else []
+    if name == AHEAD and not (args.build / f"{row.name}.{threads}.pt2").exists():
+        return []
     if name != OURS:
         return [sys.executable, str(HERE / "contender.py"), name, str(args.build), row.name, str(threads)]
     listed = json.loads((args.build / f"{row.name}.json").read_text())["ours"]
@@ -158,6 +178,10 @@ def agree(contender: Contender, row: Row, folder: Path) -> float:
 def ready(contender: Contender, row: Row, args: argparse.Namespace) -> None:
     """Waits for a contender and compares its output."""
     try:
+        if contender.name == PEAK:    # it has no output
+            contender.about = f"{contender.command[-1]} operations"
+            contender.seconds(1)
+            return
         contender.about = "tensor-compile" if contender.name == OURS else contender.ask("about")
         contender.error = agree(contender, row, args.build)
         if contender.name in COMPILED:
@@ -202,10 +226,11 @@ def batch(rows: list[Row], args: argparse.Namespace) -> Iterator[dict[str, objec
     """Starts all contenders of some rows, then times them row by row; what it found of a row and number of threads."""
     rows = [row for row in rows if (args.build / row.name / "server").exists()]
     # All contenders of a row share their processors; the rows of a batch, which start at once, have others.
-    started = {(row, threads): [Contender(name, command(name, row, threads, args), threads, number * threads,
+    names = args.contenders.split(",")
+    peaks = {row: peak(row, args) for row in rows} if PEAK in names else {}
+    started = {(row, threads): [Contender(name, words, threads, number * threads,
                                           args.build / f"{row.name}.{threads}.{name}.log", args.patience)
-                                for name in args.contenders.split(",")
-                                if name != AHEAD or (args.build / f"{row.name}.{threads}.pt2").exists()]
+                                for name in names if (words := command(name, row, threads, args, peaks))]
                for number, row in enumerate(rows) for threads in args.threads}
     for contenders in started.values():
         for c in contenders:
@@ -236,7 +261,8 @@ def main() -> None:
     parser.add_argument("--threads", default=f"1,{len(os.sched_getaffinity(0))}", help="numbers, commas between")
     parser.add_argument("--contenders", default=",".join(CONTENDERS),
                         help="also: frozen, torch.compile in its default mode, which is ready sooner; "
-                             "ahead, what ahead.py has compiled")
+                             "ahead, what ahead.py has compiled; multiply-adds, the multiply-add peak of --isa: as "
+                             "many operations as the row's products and convolutions need, in registers alone")
     parser.add_argument("--rounds", type=int, default=15)
     parser.add_argument("--limit", type=float, default=60.0,
                         help=f"seconds of a row's rounds at one number of threads; {FEWEST} rounds there are always")

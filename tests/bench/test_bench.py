@@ -4,6 +4,7 @@ against its generated header, links as bench/run.py links it, and follows the pr
 
   test_bench.py CACHE        (kernels are shared with the rest of the build)
 """
+import argparse
 import array
 import importlib.util
 import json
@@ -151,6 +152,22 @@ equal([(x.threads, x.best, x.ratio) for x in lines], [(1, "openvino", 2.0), (2, 
       "peers: the best peer by its median, the ratio by rounds")
 ok("| one <1> | 2.0 | 8.0 | 4.0 | 2.00 (OpenVINO) |" in report.table(lines), "peers: a line of the table")
 ok("left out: one <1>, 2 threads, torch.compile: no answer" in report.about([RECORD]), "peers: who was left out")
+PEAK = {"about": "9 operations", "seconds": [1e-6, 9e-7, 3e-6]}
+measured = RECORD["rows"][0] | {"title": "one"}
+measured["contenders"] = measured["contenders"] | {"multiply-adds": PEAK}
+with_peak = RECORD | {"rows": [measured, *RECORD["rows"]]}
+lines_with_peak = report.lines([with_peak])
+equal([(x.title, x.best, x.share) for x in lines_with_peak],
+      [("one", "openvino", 0.75), ("one <1>", "openvino", None), ("one <1>", "openvino", None)],
+      "peers: multiply-adds are no peer, their share is the median of the rounds")
+equal(report.table(lines_with_peak).splitlines()[:5], [
+    "| 1 thread, us | tensor-compile | torch eager | OpenVINO | best peer / ours | share of the multiply-add peak |",
+    "| --- | ---: | ---: | ---: | ---: | ---: |", "| one | 2.0 | 8.0 | 4.0 | 2.00 (OpenVINO) | 0.75 |",
+    "| one <1> | 2.0 | 8.0 | 4.0 | 2.00 (OpenVINO) | |", "| geometric mean | | | | 2.00 | |"],
+      "peers: the column of the share")
+equal(report.table(lines_with_peak).split("\n\n")[1], report.table(lines).split("\n\n")[1],
+      "peers: a table without the contender is as before")
+equal(report.settings([with_peak]), ["torch 1", "openvino 2"], "peers: multiply-adds have no settings")
 
 spec = importlib.util.spec_from_file_location("peers_run", BENCH / "peers" / "run.py")   # bench has a run.py, too
 assert spec is not None and spec.loader is not None
@@ -162,6 +179,21 @@ for limit, rounds in ((60.0, 5), (0.0, peers.FEWEST)):
     contender.seconds = lambda calls: 1.0
     peers.measure([contender], 5, limit)
     equal(contender.times, [1.0] * rounds, f"peers: rounds of a row that may take {limit:.0f} seconds")
+with tempfile.TemporaryDirectory() as temporary:
+    for name, operations in (("mlp64", 2 * 64 * (784 * 512 + 512 * 512 + 512 * 10)), ("matmul", 2 * 512**3),
+                             ("conv3x3", 2 * 64 * 64 * 9 * 56 * 56), ("pointwise", 0)):
+        folder, row = Path(temporary), rows.named(name)[0]
+        if row.model == "mlp":
+            safetensors(folder / "mlp.safetensors", builds.OWN["mlp"])
+        elif row.model != "matmul":
+            safetensors(folder / f"{row.model}.safetensors", {"conv3x3": {"weight": (64, 64, 3, 3), "bias": (64,)},
+                                                               "pointwise": {"weight": (1024,), "bias": (1024,)}}[name])
+        found = peers.peak(row, argparse.Namespace(build=folder, isa=isa))
+        equal([int(n) for n in found[1:]], [operations] if operations else [], f"peers, {name}: operations of products")
+        for threads in "12" if name == "matmul" else "":
+            answers = subprocess.run([found[0], threads, found[1]], input="run 1\nrun 2\n", capture_output=True,
+                                     text=True, check=False, timeout=100).stdout.split()
+            ok(len(answers) == 2 and all(int(a) > 0 for a in answers), f"peers: multiply-adds on {threads} threads")
 drawn = xml.dom.minidom.parseString(report.chart(lines))
 equal(len(drawn.getElementsByTagName("rect")), 1 + 2 + 2, "peers: a bar a number of threads")
 done()

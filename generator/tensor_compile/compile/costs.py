@@ -4,9 +4,9 @@ in the model that it comes from."""
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Iterator, Mapping, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
-from ..emit.work import in_integers, kernel_operations
+from ..emit.work import in_integers, kernel_operations, product_operations
 from ..instruction_sets import instruction_set
 from ..loops.loop_ir import Kernel
 from ..loops.plan import bytes_of
@@ -15,7 +15,7 @@ from ..loops.scalars import extent
 from ..loops.tile_axes import Axis
 from ..loops.traffic import Traffic, traffic
 from ..records import dataclass
-from ..symbolic import Sym
+from ..symbolic import Expr, Sym
 from ..target import Target
 from .assemble import Made
 
@@ -182,7 +182,7 @@ def headed(function: FunctionPlan, variant: Variant) -> str:
 
 def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> list[Cost]:
     """By step. sizes: of every dim of the function."""
-    values = {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
+    values = _dynamic(function, variant, sizes)
     found: list[Cost] = []
     kept: dict[str, int] = {}
     for depth, runs, item in walk_steps(variant.program.steps, values):
@@ -205,11 +205,23 @@ def of_variant(made: Made, function: FunctionPlan, variant: Variant, sizes: Mapp
     return [replace(cost, all_kept=sum(kept.values())) for cost in found]
 
 
-def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int]) -> int:
-    """Scalar operations of a call's runs of a kernel."""
+def of_products(function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> int:
+    """Operations of a call's products and convolutions, two a multiply-add. sizes: as of of_variant."""
+    values = _dynamic(function, variant, sizes)
+    return sum(_operations(item.kernel, runs, values, product_operations)
+               for _, runs, item in walk_steps(variant.program.steps, values) if isinstance(item, Step))
+
+
+def _dynamic(function: FunctionPlan, variant: Variant, sizes: Mapping[str, int]) -> dict[Sym, int]:
+    return {d.sym: sizes[d.sym.name] for d in function.dims if d.sym.name not in variant.when}
+
+
+def _operations(kernel: Kernel, runs: Sequence[Runs], sizes: Mapping[Sym, int],
+                count: Callable[[Kernel, Mapping[Sym, int]], Expr] = kernel_operations) -> int:
+    """Scalar operations of a call's runs of a kernel, as `count` has those of one."""
     total = 0
     for r in runs:
-        work, at = kernel_operations(kernel, r.at), {**sizes, **r.at}
+        work, at = count(kernel, r.at), {**sizes, **r.at}
         total += r.count * work.evaluate({**at, **{s: at.get(s, s.lo) for s in work.symbols()}})
     return total
 

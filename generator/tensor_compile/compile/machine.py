@@ -19,7 +19,8 @@ from .host_programs import ROOT
 from .toolchain import Compiler, host_flags
 from .tools import ToolBroken, run_tool
 
-SOURCE = ROOT / "autotune" / "ceilings" / "main.c"
+FOLDER = ROOT / "autotune" / "ceilings"
+SOURCE = FOLDER / "main.c"
 CPU = Path("/sys/devices/system/cpu/cpu0/cache")
 MEMORY = 1 << 27   # bytes that a thread reads where they come from memory
 CACHES = ("l1d", "l2", "l3")
@@ -78,16 +79,21 @@ def measure(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: st
     return parse(result.stdout, threads)
 
 
-def _program(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: str, cache: Cache) -> Path:
+def flags_of(target: Target, cflags: tuple[str, ...], isa: str) -> tuple[str, ...]:
+    """With which multiply_adds.h is compiled for an instruction set."""
     lanes = max(instruction_set(isa).lanes, 2)
-    flags = ("-O3", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-ffp-contract=fast", f"-DLANES={lanes}", *target.flags,
-             *host_flags(cflags, target.arch), *instruction_set(isa).compile_flags)
+    return ("-O3", "-std=c11", "-D_POSIX_C_SOURCE=200809L", "-ffp-contract=fast", f"-DLANES={lanes}", *target.flags,
+            *host_flags(cflags, target.arch), *instruction_set(isa).compile_flags)
+
+
+def _program(compiler: Compiler, target: Target, cflags: tuple[str, ...], isa: str, cache: Cache) -> Path:
+    flags = flags_of(target, cflags, isa)
 
     def make(folder: Path) -> None:
         run_tool([*compiler.command, *flags, str(SOURCE), "-o", str(folder / "ceilings"), "-pthread"],
                  "the program that measures the machine does not compile", folder)
 
-    key = files.digest(compiler.identity, files.tree_digest([SOURCE]), *flags)
+    key = files.digest(compiler.identity, files.tree_digest(sorted(FOLDER.glob("*.[ch]"))), *flags)
     return host_programs.program(cache, key, make) / "ceilings"
 
 

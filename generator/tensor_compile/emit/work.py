@@ -11,7 +11,7 @@ from typing import Callable, Iterable, Mapping
 from ..graph.dtypes import DTYPES
 from ..loops.column_pairs import multiplied
 from ..loops.loop_ir import CheckKernel, ContractionKernel, ExternKernel, GroupedContractionKernel, Kernel, \
-    LoopNestKernel, PreparedKernel, RowSort
+    LoopNestKernel, Phase, PreparedKernel, RowReduce, RowSort
 from ..loops.program_ir import Branch, Element, Loop, Program, Step, Tiles
 from ..loops.scalar_ir import Apply, Reduction, Scalar
 from ..loops.scalars import extent, walk
@@ -97,6 +97,11 @@ def kernel_operations(kernel: Kernel, usual: Mapping[Sym, int] | None = None) ->
                       .substitute(usual or {}))
 
 
+def product_operations(kernel: Kernel, usual: Mapping[Sym, int] | None = None) -> Expr:
+    """Of one run of a kernel what its products and convolutions do alone: two operations a multiply-add."""
+    return _over_dims(_products(kernel).substitute(usual or {}))
+
+
 def in_integers(kernel: Kernel) -> bool:
     """Whether what a kernel computes is integers, which a ceiling of float multiply-adds says nothing of: its products
     and sums, where it has any; else all its values. What only moves or converts elements computes nothing."""
@@ -126,14 +131,38 @@ def _kernel(kernel: Kernel, weigh: Callable[[Scalar], int]) -> Expr:
     if isinstance(kernel, GroupedContractionKernel):
         return sum((_kernel(part, weigh) for part in kernel.contractions), ZERO)
     if isinstance(kernel, ContractionKernel):
-        points = _domain_size(kernel.batch) * _domain_size(kernel.m) * _domain_size(kernel.n)
-        sums = len(multiplied({b.name: b for b in kernel.params}, kernel))
-        return points * (2 * sums * _domain_size(kernel.k) + _values((s.value for s in kernel.stores), weigh))
+        return _products(kernel) + _points(kernel) * _values((s.value for s in kernel.stores), weigh)
     phases = ZERO
     for phase in kernel.phases:
         reducing = sum(SORTING if isinstance(r, RowSort) else 1 for r in phase.reduces)
         phases = phases + _domain_size(phase.vars) * (_values(phase.values, weigh) + reducing)
     return _domain_size(kernel.rows) * phases
+
+
+def _products(kernel: Kernel) -> Expr:
+    if isinstance(kernel, PreparedKernel):
+        return _products(kernel.contraction)
+    if isinstance(kernel, GroupedContractionKernel):
+        return sum(map(_products, kernel.contractions), ZERO)
+    if isinstance(kernel, LoopNestKernel):
+        return _domain_size(kernel.rows) * sum((_dots(phase) for phase in kernel.phases), ZERO)
+    if not isinstance(kernel, ContractionKernel):
+        return ZERO
+    sums = len(multiplied({b.name: b for b in kernel.params}, kernel))
+    return _points(kernel) * (2 * sums * _domain_size(kernel.k))
+
+
+def _dots(phase: Phase) -> Expr:
+    """Products and depthwise convolutions that are loops: their sums are called dot."""
+    terms = wrap(sum(isinstance(r, RowReduce) and r.op == "dot" for r in phase.reduces))
+    for value in set(walk(*phase.values)):
+        if isinstance(value, Reduction) and value.op == "dot":
+            terms = terms + _domain_size(value.vars)
+    return _domain_size(phase.vars) * terms * 2
+
+
+def _points(kernel: ContractionKernel) -> Expr:
+    return _domain_size(kernel.batch) * _domain_size(kernel.m) * _domain_size(kernel.n)
 
 
 def _domain_size(variables: Iterable[Sym]) -> Expr:
