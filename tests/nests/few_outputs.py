@@ -6,14 +6,16 @@ address sanitizer. Each case on two of five instruction sets, on --all of them.
 All numbers of output channels, alone and of groups, and more of few terms, in blocks; lines of a part of a vector, of
 one, of some, of several blocks; borders on both sides and on one, wider than a vector's rest, windows of one term and
 of one row, strides, dilation, several images, what lies where results are stored; windows whose terms along the line
-are the outermost ones, as of an image that was transposed."""
+are the outermost ones, as of an image that was transposed; the same where height and width are known when the kernel
+runs."""
 import sys
 
 from cases import buffer, Case, f32, load, loop, op, Phase, Reduction, small, Store, Sym, sym
 from harness import run_all
 from tap import done, equal, ok
 from tensor_compile.emit.kernels import emit_kernel
-from tensor_compile.symbolic import ZERO, const
+from tensor_compile.symbolic import ZERO, const, floordiv
+from writing import sized
 
 # groups, operands and results of each, height, width, window, stride, dilation, padding on the left, on the right
 CASES = [(1, 5, 3, 4, 20, (3, 3), 1, 1, 1, 1), (1, 3, 1, 4, 50, (3, 3), 1, 1, 1, 1),
@@ -31,25 +33,27 @@ CASES = [(1, 5, 3, 4, 20, (3, 3), 1, 1, 1, 1), (1, 3, 1, 4, 50, (3, 3), 1, 1, 1,
 
 
 def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple, stride: int, dilation: int, left: int,
-                right: int, images: int = 1, added: bool = False, turned: bool = False) -> Case:
+                right: int, images: int = 1, added: bool = False, turned: bool = False, opened: bool = False) -> Case:
     """As the schedule leaves it: a variable of the groups, one of a group's results; none of one of them. added:
-    something that lies as the results do is. turned: terms along a line are outside of those across lines."""
+    something that lies as the results do is. turned: terms along a line are outside of those across lines. opened:
+    height and width are dims."""
     high = dilation * (window[0] - 1) // 2
-    rows = (h + 2 * high - dilation * (window[0] - 1) - 1) // stride + 1
-    columns = (w + left + right - dilation * (window[1] - 1) - 1) // stride + 1
-    sizes = {"n": images, "g": groups, "o": outs, "r": rows}
-    loops = {name: loop(name, size) for name, size in sizes.items() if size > 1}
+    (height, of_h, is_h), (width, of_w, is_w) = sized("h", h, opened), sized("w", w, opened)
+    rows, columns = (floordiv(size + (pad - dilation * (terms - 1) - 1), const(stride)) + 1
+                     for size, pad, terms in ((height, 2 * high, window[0]), (width, left + right, window[1])))
+    sizes = {"n": const(images), "g": const(groups), "o": const(outs), "r": rows}
+    loops = {name: loop(name, size) for name, size in sizes.items() if size != const(1)}
     n, g, o, r = (sym(loops[name]) if name in loops else ZERO for name in sizes)
     p = loop("p", columns)
     order = "jic" if turned else "ijc"
     found = {name: Sym(name, 0, size - 1) for name, size in zip("ijc", (*window, ins), strict=True) if size > 1}
     i, j, c = (sym(found[name]) if name in found else ZERO for name in "ijc")
     row, column = r * stride + i * dilation - high, sym(p) * stride + j * dilation - left
-    x, y = buffer("x", "f32", (images, groups * ins, h, w), "input"), \
+    x, y = buffer("x", "f32", (images, groups * ins, height, width), "input"), \
         buffer("y", "f32", (images, groups * outs, rows, columns), "output")
     k = buffer("k", "f32", (*window, ins, groups * outs), "packed")
     b, z = buffer("b", "f32", (groups * outs,), "packed"), buffer("z", "f32", y.shape, "input")
-    inside = ((row, const(h - 1) - row) if high else ()) + ((column, const(w - 1) - column) if left or right else ())
+    inside = ((row, height - 1 - row) if high else ()) + ((column, width - 1 - column) if left or right else ())
     here = g * outs + o
     at = (n, here, r, sym(p))
     term = op("pair", load("x", n, g * ins + c, row, column), load("k", i, j, c, here))
@@ -57,9 +61,10 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
     value = op("add", total, load("b", here))
     value = op("add", value, load("z", *at)) if added else op("maximum", value, f32(-0.5))
     name = f"{groups} groups of {ins} and {outs}, {window[0]}x{window[1]}/{stride} by {dilation} of " \
-           f"{images}x{h}x{w}, padding {left} and {right}{', added' if added else ''}{', turned' if turned else ''}"
+           f"{images}x{h}x{w}, padding {left} and {right}{', added' if added else ''}{', turned' if turned else ''}" \
+           f"{', dynamic' * opened}"
     return small(name, tuple(loops.values()), [Phase((p,), (), (Store("y", at, value),))],
-                 (x, k, b, z, y) if added else (x, k, b, y))
+                 (x, k, b, z, y) if added else (x, k, b, y), (*of_h, *of_w), is_h | is_w)
 
 
 cases = [convolution(*sizes) for sizes in CASES]
@@ -72,6 +77,13 @@ cases += [convolution(1, 1, 40, 4, 37, (5, 5), 1, 1, 2, 2), convolution(1, 3, 16
 cases += [convolution(*sizes, turned=True) for sizes in ((1, 2, 3, 12, 33, (9, 9), 1, 1, 4, 4),
                                                          (1, 3, 1, 4, 50, (3, 3), 1, 1, 1, 1),
                                                          (1, 1, 3, 5, 35, (2, 3), 2, 1, 1, 1))]
+cases += [convolution(*sizes, opened=True) for sizes in CASES[::2]]
+cases += [convolution(1, 3, outs, 3, width, (3, 3), stride, 1, 1, 1, images=2, added=added, opened=True)
+          for outs, width, stride, added in ((1, 1, 1, True), (2, 2, 1, False), (3, 3, 2, True), (8, 15, 1, False),
+                                             (5, 16, 1, True), (4, 17, 1, False), (1, 31, 2, True), (7, 32, 1, True),
+                                             (2, 600, 1, True), (16, 45, 1, True), (24, 20, 1, False))]
+cases += [convolution(1, 2, 3, 12, 33, (9, 9), 1, 1, 4, 4, turned=True, opened=True),
+          convolution(1, 2, 2, 3, 1100, (3, 3), 1, 1, 1, 1, opened=True)]
 for case in cases:
     text = emit_kernel(case.kernel, "avx512").text
     ok("tcv_fma_f32(x" in text, f"{case.name}: an element is loaded once for all output channels")

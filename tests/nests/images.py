@@ -5,8 +5,12 @@ from __future__ import annotations
 from harness import Case, buffer, loop
 from tensor_compile.loops.loop_ir import Phase, Store
 from tensor_compile.loops.scalar_ir import Const, Reduction
-from tensor_compile.symbolic import Sym, sym
-from writing import f32, load, op, small
+from tensor_compile.symbolic import Sym, const, floordiv, sym
+from writing import f32, load, op, sized, small
+
+# height, width, channels, window, stride, padding of images that are smaller than a part of a row, or end behind one
+OPENED = ((1, 1, 20, 3, 1, 1), (2, 2, 16, 3, 2, 1), (3, 3, 33, 5, 1, 2), (2, 9, 16, 3, 1, 1), (3, 8, 20, 3, 1, 0),
+          (2, 36, 16, 3, 1, 1), (1, 71, 20, 3, 2, 1), (4, 6, 16, 5, 2, 4))
 
 
 def windows() -> list[Case]:
@@ -42,14 +46,17 @@ def windows() -> list[Case]:
     return out
 
 
-def depthwise() -> list[Case]:
+def depthwise(opened: bool = False) -> list[Case]:
     """Images whose channels lie side by side, at widths where parts of a row begin and end. A residual is added, the
-    last channels are no whole vector."""
+    last channels are no whole vector. opened: height and width are dims."""
     out = []
     for h, w, channels, window, stride, pad in ((3, 5, 20, 3, 1, 1), (4, 12, 16, 3, 1, 0), (4, 21, 33, 3, 2, 1),
                                                 (5, 26, 16, 5, 1, 2), (6, 28, 20, 5, 2, 2), (4, 42, 16, 2, 2, 0),
-                                                (3, 7, 100, 3, 1, 1)):
-        rows, columns = ((n + 2 * pad - window) // stride + 1 for n in (h, w))
+                                                (3, 7, 100, 3, 1, 1), *(OPENED if opened else ())):
+        name = f"{window}x{window}/{stride} of {h}x{w}x{channels}{', dynamic' * opened}"
+        (h, of_h, is_h), (w, of_w, is_w) = sized("h", h, opened), sized("w", w, opened)
+        dims, sizes = (*of_h, *of_w), is_h | is_w
+        rows, columns = (floordiv(n + (2 * pad - window), const(stride)) + 1 for n in (h, w))
         r, p, c, i, j = loop("r", rows), loop("p", columns), loop("c", channels), Sym("i", 0, window - 1), \
             Sym("j", 0, window - 1)
         row, column = sym(r) * stride + sym(i) - pad, sym(p) * stride + sym(j) - pad
@@ -60,16 +67,17 @@ def depthwise() -> list[Case]:
         pair = op("pair", at, load("k", sym(i), sym(j), sym(c)))
         total = Reduction("dot", "seq", "f32", (i, j), pair, valid)
         here = (sym(r), sym(p), sym(c))
-        name = f"{window}x{window}/{stride} of {h}x{w}x{channels}"
         value = op("maximum", op("add", total, load("z", *here)), f32(0.0))
-        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), (), (Store("y", here, value),))], (x, k, z, y)))
+        out.append(small(f"depthwise {name}", (r, p), [Phase((c,), (), (Store("y", here, value),))], (x, k, z, y), dims,
+                         sizes))
         most = Reduction("max", "free", "f32", (i, j), at, valid)
         if stride == 2:
-            out.append(small(f"pooling {name}", (r, p), [Phase((c,), (), (Store("y", here, most),))], (x, y),
-                             extreme=True))
+            out.append(small(f"pooling {name}", (r, p), [Phase((c,), (), (Store("y", here, most),))], (x, y), dims,
+                             sizes, extreme=True))
         elif window == 3:   # two windows of the same terms
             both = op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid))
-            out.append(small(f"two windows {name}", (r, p), [Phase((c,), (), (Store("y", here, both),))], (x, y)))
+            out.append(small(f"two windows {name}", (r, p), [Phase((c,), (), (Store("y", here, both),))], (x, y), dims,
+                             sizes))
     return out
 
 

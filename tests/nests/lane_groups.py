@@ -5,7 +5,8 @@ Each case on two of five instruction sets, on --all of them.
 
 Groups that fill 16 lanes, some that are left, fewer than a block, blocks that teams share; all numbers of results a
 group; operands a group of quads, of parts of one, fewer and more than results; strides, dilation, borders that reach
-several parts, windows of a line and of one term, positions of one part and of several."""
+several parts, windows of a line and of one term, positions of one part and of several; the same where height and width
+are known when the kernel runs."""
 import itertools
 import sys
 
@@ -14,8 +15,8 @@ from tap import done, ok
 from tensor_compile.emit.kernels import emit_kernel
 from tensor_compile.loops.loop_ir import Phase, Store
 from tensor_compile.loops.scalar_ir import Reduction
-from tensor_compile.symbolic import Sym, ZERO, const, sym
-from writing import f32, load, op, small
+from tensor_compile.symbolic import Sym, ZERO, const, floordiv, sym
+from writing import f32, load, op, sized, small
 
 # groups, operands and results of each, height, width, window, stride, dilation, padding
 CASES = [(4, 4, 4, 3, 19, (3, 3), 1, 1, 1), (8, 2, 2, 3, 9, (3, 3), 1, 1, 1), (2, 8, 8, 4, 9, (3, 3), 1, 1, 1),
@@ -33,30 +34,33 @@ CASES = [(4, 4, 4, 3, 19, (3, 3), 1, 1, 1), (8, 2, 2, 3, 9, (3, 3), 1, 1, 1), (2
 
 
 def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple, stride: int, dilation: int, pad: int,
-                images: int = 1) -> Case:
-    """As the schedule leaves it: a variable of the groups, one of a group's results; none of one position or term."""
-    high, wide = pad if h > 1 else 0, pad if w > 1 else 0
-    rows = (h + 2 * high - dilation * (window[0] - 1) - 1) // stride + 1
-    columns = (w + 2 * wide - dilation * (window[1] - 1) - 1) // stride + 1
-    sizes = {"n": images, "r": rows, "p": columns}
-    loops = {name: loop(name, size) for name, size in sizes.items() if size > 1}
+                images: int = 1, opened: bool = False) -> Case:
+    """As the schedule leaves it: a variable of the groups, one of a group's results; none of one position or term.
+    opened: height and width are dims."""
+    high, wide = pad if h > 1 or opened else 0, pad if w > 1 or opened else 0
+    (height, of_h, is_h), (width, of_w, is_w) = sized("h", h, opened), sized("w", w, opened)
+    rows, columns = (floordiv(size + (2 * pad - dilation * (terms - 1) - 1), const(stride)) + 1
+                     for size, pad, terms in ((height, high, window[0]), (width, wide, window[1])))
+    sizes = {"n": const(images), "r": rows, "p": columns}
+    loops = {name: loop(name, size) for name, size in sizes.items() if size != const(1)}
     n, r, p = (sym(loops[name]) if name in loops else ZERO for name in sizes)
     g, o = loop("g", groups), loop("o", outs)
     terms = [Sym(name, 0, size - 1) if size > 1 else None for name, size in zip("ijc", (*window, ins), strict=True)]
     i, j, c = (sym(s) if s is not None else ZERO for s in terms)
     row, column = r * stride + i * dilation - high, p * stride + j * dilation - wide
     channels = groups * outs
-    x, y = buffer("x", "f32", (images, h, w, groups * ins), "input"), \
+    x, y = buffer("x", "f32", (images, height, width, groups * ins), "input"), \
         buffer("y", "f32", (images, rows, columns, channels), "output")
     k, b = buffer("k", "f32", (*window, ins, channels), "packed"), buffer("b", "f32", (channels,), "packed")
-    inside = ((row, const(h - 1) - row) if high else ()) + ((column, const(w - 1) - column) if wide else ())
+    inside = ((row, height - 1 - row) if high else ()) + ((column, width - 1 - column) if wide else ())
     here = sym(g) * outs + sym(o)
     term = op("pair", load("x", n, row, column, sym(g) * ins + c), load("k", i, j, c, here))
     total = Reduction("dot", "seq", "f32", tuple(s for s in terms if s is not None), term, inside)
     value = op("maximum", op("add", total, load("b", here)), f32(-0.5))
     name = f"{groups} groups of {ins} and {outs}, {window[0]}x{window[1]}/{stride} by {dilation} of " \
-           f"{images}x{h}x{w}, padding {pad}"
-    return small(name, (*loops.values(), g), [Phase((o,), (), (Store("y", (n, r, p, here), value),))], (x, k, b, y))
+           f"{images}x{h}x{w}, padding {pad}{', dynamic' * opened}"
+    return small(name, (*loops.values(), g), [Phase((o,), (), (Store("y", (n, r, p, here), value),))], (x, k, b, y),
+                 (*of_h, *of_w), is_h | is_w)
 
 
 def all_cases() -> list[Case]:
@@ -65,6 +69,9 @@ def all_cases() -> list[Case]:
             convolution(6, 2, 2, 1, 1, (1, 1), 1, 1, 0, images=9)]
     for ins, outs in itertools.product((1, 2, 3, 4, 5, 8, 11), (2, 3, 4, 6, 8)):
         out.append(convolution(2 + (ins * outs) % 6, ins, outs, 2, 7, (2, 2), 1, 1, 1))
+    out += [convolution(*sizes, opened=True) for sizes in CASES[::2] if sizes[3] > 1 and sizes[4] > 1]
+    out += [convolution(5, 4, 4, 2, w, (3, 3), stride, dilation, dilation, images=2, opened=True)
+            for w, stride, dilation in ((1, 1, 1), (2, 2, 1), (3, 1, 3), (4, 1, 1), (9, 2, 1), (16, 1, 3), (40, 1, 1))]
     return out
 
 

@@ -15,6 +15,7 @@ import math
 from ..graph.ir import Node, Value
 from ..graph.table import lowering_of
 from ..symbolic import ONE, ZERO, wrap
+from ..symbolic.typical import typical
 from .operands import Make
 
 MOST_OUTPUTS = 8     # of all, or of a group; more fill half of a register of 16
@@ -35,7 +36,7 @@ def few_outputs(node: Node) -> bool:
     (kind,), x = node.types, node.operands[0]
     outs, line, ins = kind.shape[1], kind.shape[-1], x.shape[1]
     if not (kind.dtype == x.dtype == "f32" and node.attrs["stride"][-1] == 1 and outs.is_const
-            and line.is_const and line.value >= LEAST_LINE):
+            and typical(line) >= LEAST_LINE):
         return False
     first = ins.is_const and ins.value <= MOST_INPUTS
     terms = ins.value * math.prod(node.attrs["window"]) if first else None

@@ -19,6 +19,7 @@ from ...loops.scalars import loads, Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, sym
 from .in_turn import taken
+from .open_rows import is_open, least
 from ..scalar import V_TYPE, CValue, Scope, ScalarEmitter, extent, splat
 
 LANES = 16
@@ -38,9 +39,7 @@ class Block:
 
 def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
     """The lanes of a window's terms follow a line: every element lies a constant away from the lane's before it, and
-    which exist is known of each position."""
-    if not extent(lanes).is_const:
-        return False
+    which exist is known of each position; of a line whose length is not known, when the kernel runs."""
     steps = []
     for x in loads(r.value):
         if x.valid or x.dynamic or x.dtype not in V_TYPE:
@@ -48,6 +47,8 @@ def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
         steps.append(buffers[x.buffer].address(x.index).coefficient(lanes))
     if not all(step is not None and step.is_const and step.value >= 0 for step in steps):
         return False
+    if is_open(lanes):
+        return least([r], lanes) is not None
     return all(_along(e, lanes, r.vars) for e in r.valid if lanes in e.symbols())
 
 

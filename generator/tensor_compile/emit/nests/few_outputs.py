@@ -4,7 +4,8 @@ of a block of vectors are computed together, so that an element is loaded once f
 
 Panels would have as many lanes as there are output channels. The terms of a sum keep their order: loops over the
 window, in them over the channels. Which lanes of a vector have a term is known of each position of the window along the
-line; a term of the padding leaves the sum of its lanes as it is.
+line; a term of the padding leaves the sum of its lanes as it is. Where the length of a line is not known, vectors all
+lanes of which have all terms are code of their own (open_rows.py), and others find their lanes when they run.
 """
 from __future__ import annotations
 
@@ -18,13 +19,15 @@ from ...loops.loop_ir import LoopNestKernel, Store
 from ...loops.scalar_ir import Load, Reduction
 from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
-from ...symbolic import Expr, Sym, const, is_nonnegative, product, sym
+from ...symbolic import Expr, Sym, const, floordiv, is_nonnegative, product, sym
 from ..scalar import ScalarEmitter, extent
 from .along_lines import LANES, Range, follows
 from .items import next_item, positions, share
 from .lane_groups import factors, sums
+from .open_rows import is_open, least, Piece, reaches_behind, walk
 
 MOST_WIDTH = 8    # vectors of a block
+LEAST = 32        # and of a part of a line whose length is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +50,7 @@ class FewOutputs:
     """sums: several where results of convolutions are added. out: the variable of the output channels (None: there is
     one); outs: how many of them a block has; block: the variable of its blocks (None: there is one); rows: the others,
     and that of blocks; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
-    which has fewer."""
+    which has fewer; 0 of a line whose length is not known."""
 
     sums: tuple[Sum, ...]
     out: Sym | None
@@ -66,7 +69,17 @@ class FewOutputs:
 
     @property
     def items(self) -> Expr:
-        return product(extent(s) for s in self.rows) * self.count
+        return product(extent(s) for s in self.rows) * self.parts
+
+    @property
+    def parts(self) -> Expr:
+        """Of a line."""
+        return const(self.count) if self.count else floordiv(extent(self.lanes) + (self.part - 1), const(self.part))
+
+    @property
+    def part(self) -> int:
+        """Positions of a part of a line whose length is not known."""
+        return LANES * self.width * -(-LEAST // self.width)
 
     def blocks(self) -> Iterator[tuple[Expr, Sym | None, int]]:
         """Which blocks are code of their own: the first position, the variable that it depends on, and how many vectors
@@ -86,7 +99,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
     if len(kernel.phases) != 1 or kernel.phases[0].reduces or len(kernel.phases[0].vars) != 1:
         return None
     (phase,), (lanes,) = kernel.phases, kernel.phases[0].vars
-    if not phase.vector or any(x.dynamic for x in phase.stores) or not extent(lanes).is_const:
+    if not phase.vector or any(x.dynamic for x in phase.stores):
         return None
     found = [_sum(r, kernel, lanes) for r in sums(phase.stores)]
     parts = [x for x in found if x is not None]
@@ -110,7 +123,7 @@ def _sum(r: Reduction, kernel: LoopNestKernel, lanes: Sym) -> tuple[Sum, Sym | N
             or of_weights != outs and (not outs or len(r.vars) == 1):   # depthwise, or no window
         return None
     out = outs[0] if outs else None
-    asked = {s for e in r.valid if lanes in e.symbols() for s in e.symbols()} - {lanes}
+    asked = {s for e in r.valid if lanes in e.symbols() for s in e.symbols() if s in r.vars}
     if len(asked) > 1 or any(out in e.symbols() for e in r.valid):
         return None
     return Sum(r, *loads, next(iter(asked), None)), out
@@ -127,8 +140,11 @@ def _cut(parts: tuple[Sum, ...], out: Sym | None, rows: tuple[Sym, ...], lanes: 
     outs = whole if whole <= MOST_OUTPUTS else _in_block(len(parts), isa)
     block = Sym("outs", 0, whole // outs - 1) if whole > outs else None
     rows = rows if block is None else (*rows, block)
-    vectors = -(-extent(lanes).value // LANES)
     most = max(1, min(MOST_WIDTH, _room(outs, isa) // (outs * len(parts))))
+    if is_open(lanes):
+        known = least((part.sum for part in parts), lanes) is not None
+        return FewOutputs(parts, out, outs, block, rows, lanes, most, 0) if known else None
+    vectors = -(-extent(lanes).value // LANES)
     count = -(-vectors // most)
     made = FewOutputs(parts, out, outs, block, rows, lanes, -(-vectors // count), count)
     made = replace(made, count=-(-vectors // made.width))
@@ -168,23 +184,120 @@ def _present(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) ->
     return lo, max(lo, hi)
 
 
-def _lanes(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> Range:
-    """The same where it is known; (0, 0) where there are none."""
-    found = _present(form, part, first, term)
-    assert found is not None
-    return found if found[0] < found[1] else (0, 0)
+# -- which lanes have a term ----------------------------------------------------------------------------------------
+@dataclass(frozen=True, slots=True)
+class Lanes:
+    """Those of a vector that have a term, from lo to hi - 1, and the mask by which others keep their sum; "" where
+    nothing is added to it. All C text."""
+
+    lo: str
+    hi: str
+    mask: str
+
+    @property
+    def all(self) -> bool:
+        return (self.lo, self.hi) == ("0", str(LANES))
+
+    @property
+    def evens(self) -> str:
+        """The elements from the first one to the last, where lanes take every other one."""
+        if self.lo.isdigit() and self.hi.isdigit():
+            return f"{2 * int(self.lo)}, {2 * int(self.hi) - 1}"
+        return f"2 * ({self.lo}), 2 * ({self.hi}) - 1"
+
+
+WHOLE = Lanes("0", str(LANES), "")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """`vectors` of a line from `first` on. lanes: those that a vector has of a term of a sum, in the order of the
+    terms; None where it has none. ends: how many lanes of a vector are positions, as C text; "" where all are."""
+
+    first: Expr
+    vectors: int
+    lanes: dict[tuple[Sum, int], list[Lanes | None]]
+    ends: list[str]
+
+    def of(self, part: Sum, number: int) -> list[Lanes | None]:
+        """The lanes that all vectors have of the term of this number."""
+        return [self.lanes[part, v][number] for v in range(self.vectors)]
+
+
+def _known(form: FewOutputs, first: Expr, vectors: int) -> Block:
+    lanes: dict[tuple[Sum, int], list[Lanes | None]] = {}
+    ends: list[str] = []
+    for v in range(vectors):
+        low = first + LANES * v
+        for part in form.sums:
+            found = [_present(form, part, low, term) for term in part.terms]
+            lanes[part, v] = [Lanes(str(r[0]), str(r[1]), f"tcv_range({r[0]}, {r[1]})" if r != (0, LANES) else "")
+                              if r and r[0] < r[1] else None for r in found]
+        behind = extent(form.lanes).value - low.value if low.is_const else LANES
+        ends.append("" if behind >= LANES else str(behind))
+    return Block(first, vectors, lanes, ends)
+
+
+def _all(form: FewOutputs, first: Expr, vectors: int) -> Block:
+    """Vectors all lanes of which have all terms."""
+    return Block(first, vectors, {(part, v): [WHOLE for _ in part.terms] for part in form.sums for v in range(vectors)},
+                 [""] * vectors)
+
+
+def _asked(e: ScalarEmitter, form: FewOutputs, first: Expr, vectors: int, high: str) -> Block:
+    """Vectors that find their lanes when they run; the last one may reach beyond the end of the line, `high`. Lanes
+    that have no term load 0, which adds nothing to a sum by weights that are known to be finite."""
+    lanes: dict[tuple[Sum, int], list[Lanes | None]] = {}
+    ends = [""] * vectors
+    for v in range(vectors):
+        low, lane = first + LANES * v, Sym("lane", 0, LANES - 1)
+        if v == vectors - 1:
+            ends[v] = e.name_index(f"tc_min({LANES}, {high} - ({e.index(low)}))", len(e.scopes) - 1)
+        e.names[lane], e.width, e.vector, e.lanes = "0", LANES, lane, ends[v] or None
+        for part in form.sums:
+            lanes[part, v] = []
+            for term in part.terms:
+                tests = [x.substitute({form.lanes: sym(lane) + low, **term}) for x in part.sum.valid
+                         if form.lanes in x.symbols() and (ends[v] or not reaches_behind(x, form.lanes))]
+                found = e.window([x for x in tests if not is_nonnegative(x)], len(e.scopes) - 1)
+                assert found is not None and not found[0]
+                lo, hi = found[1:]
+                mask = ""
+                if (lo, hi) != ("0", str(LANES)) and not _adds_zeros(e, part, form):
+                    mask = e.fresh("m")
+                    e.lines.append(f"const tcv_mask {mask} = tcv_range({lo}, {hi});")
+                lanes[part, v].append(Lanes(lo, hi, mask))
+        e.width, e.vector, e.lanes = 1, None, None
+    return Block(first, vectors, lanes, ends)
+
+
+def _adds_zeros(e: ScalarEmitter, part: Sum, form: FewOutputs) -> bool:
+    """What a lane without a term loads is 0, and its product is 0, as builds refuse weights that are not finite."""
+    image = e.address(part.image.buffer, part.image.index)
+    return image.coefficient(form.lanes) == 1 and e.buffers[part.weights.buffer].kind == "packed"
 
 
 # -- code -----------------------------------------------------------------------------------------------------------
 def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: FewOutputs) -> None:
     """The loops over items begin to end-1."""
-    e.lines += share(e, form.items, max(1, kernel.grain * form.count // form.outs))
+    e.lines += share(e, form.items, max(1, kernel.grain * max(1, form.count) // form.outs))
     loops = [(e.bind(s), e.index(extent(s))) for s in form.rows]
     part = e.fresh("part")
-    if form.count > 1:
-        loops.append((part, str(form.count)))
+    if form.count != 1:
+        loops.append((part, e.index(form.parts)))
     e.lines += positions(loops, "begin")
     e.open(form.rows)
+    stores = kernel.phases[0].stores
+    if form.count:
+        _of_known(e, stores, form, part)
+    else:
+        _of_open(e, stores, form, part)
+    e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
+    e.close("for (tc_index item = begin; item < end; ++item)")
+
+
+def _of_known(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, part: str) -> None:
+    """The code of the parts of a line, a block each."""
     made: list[tuple[str, list[str]]] = []   # what all blocks need is written before the first of them
     for number, (first, at, vectors) in enumerate(form.blocks()):
         if at is None:
@@ -192,31 +305,49 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: FewOutputs) -> None:
         else:
             e.open((at,))
             e.names[at] = part
-        _block(e, kernel.phases[0].stores, form, first, vectors)
+        _block(e, stores, form, _known(form, first, vectors))
         test = "" if form.count == 1 else f"if ({part} == 0)" if number == 0 else \
             "else" if at is None else f"else if ({part} < {form.count - 1})"
         made.append((test, e.scopes.pop().lines))
     for test, lines in made:
         e.lines += [f"{test} {{".lstrip(), *(f"    {line}" for line in lines), "}"]
-    e.lines += next_item([name for name, _ in loops], [size for _, size in loops]) if loops else []
-    e.close("for (tc_index item = begin; item < end; ++item)")
 
 
-def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, vectors: int) -> None:
-    accs = [_sum_up(e, form, part, first, vectors) for part in form.sums]
-    for v in range(vectors):
-        _store(e, stores, form, first + LANES * v, [[row[v] for row in rows] for rows in accs])
+def _of_open(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, part: str) -> None:
+    """The code of the parts of a line whose length is not known."""
+    low, high = e.fresh("low"), e.fresh("high")
+    e.lines += [f"const tc_index {low} = {part} * {form.part};",
+                f"const tc_index {high} = tc_min({low} + {form.part}, {e.index(extent(form.lanes))});"]
+    tests = least((x.sum for x in form.sums), form.lanes) or []
+    behind = [test for test in tests if reaches_behind(test, form.lanes)]
+
+    def asking(count: int) -> Piece:
+        """Of several vectors the last one alone reaches what lies behind the line."""
+        inside = LANES * (count - 1)
+        return Piece(LANES * count, inside + 1, inside, behind if inside else (),
+                     lambda at: _block(e, stores, form, _asked(e, form, sym(at), count, high)))
+    whole = Piece(LANES * form.width, LANES * form.width, LANES * form.width, tests,
+                  lambda at: _block(e, stores, form, _all(form, sym(at), form.width)))
+    counts = dict.fromkeys((*range(form.width, 0, -2), 1))    # one or two of them take what is left of a line
+    walk(e, form.lanes, low, high, [*([whole] if tests else []), *map(asking, counts)])
 
 
-def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, first: Expr, vectors: int) -> list[list[str]]:
+def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, block: Block) -> None:
+    accs = [_sum_up(e, form, part, block) for part in form.sums]
+    for v in range(block.vectors):
+        _store(e, stores, form, block.first + LANES * v, block.ends[v], [[row[v] for row in rows] for rows in accs])
+
+
+def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, block: Block) -> list[list[str]]:
     """The names of a sum of all output channels, of each vector."""
-    accs = [[e.fresh("s") for _ in range(vectors)] for _ in range(form.outs)]
+    accs = [[e.fresh("s") for _ in range(block.vectors)] for _ in range(form.outs)]
     e.lines += [f"tcv_f32 {acc} = tcv_splat_f32(0.0f);" for row in accs for acc in row]
     place = len(part.sum.vars) if part.line is None else part.sum.vars.index(part.line)
     around, inside = part.sum.vars[:place], part.sum.vars[place + 1:]
     heads = [e.loop(s) for s in around]
-    for term in part.terms:
-        if all(_lanes(form, part, first + LANES * v, term) == (0, 0) for v in range(vectors)):
+    for number, term in enumerate(part.terms):
+        lanes = block.of(part, number)
+        if not any(lanes):
             continue
         guard = [x.substitute(term) for x in part.sum.valid if form.lanes not in x.symbols()]
         guard = [x for x in guard if not is_nonnegative(x)]
@@ -229,7 +360,7 @@ def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, first: Expr, vectors:
             if known:
                 within.append(f"if ({e.all_nonnegative(known)})")
                 e.open(guard=True)
-        _term(e, form, part, term, first, accs)
+        _term(e, form, part, term, block.first, lanes, accs)
         for head in reversed(within):
             e.close(head)
     for head in reversed(heads):
@@ -239,8 +370,8 @@ def _sum_up(e: ScalarEmitter, form: FewOutputs, part: Sum, first: Expr, vectors:
 
 
 def _term(e: ScalarEmitter, form: FewOutputs, part: Sum, term: dict[Sym, Expr], first: Expr,
-          accs: list[list[str]]) -> None:
-    """Adds a term to the sums of all output channels and of all vectors that have it."""
+          lanes: list[Lanes | None], accs: list[list[str]]) -> None:
+    """Adds a term to the sums of all output channels and of all vectors that have it. lanes: of each vector."""
     image, weights = part.image, part.weights
     places = [e.address(f.buffer, f.index).substitute(term) for f in (image, weights)]
     splats = []
@@ -248,35 +379,33 @@ def _term(e: ScalarEmitter, form: FewOutputs, part: Sum, term: dict[Sym, Expr], 
         at = places[1].substitute(form.channel(o))
         splats.append(e.fresh("w"))
         e.lines.append(f"const tcv_f32 {splats[-1]} = tcv_splat_f32({e.pointers[weights.buffer]}[{e.index(at)}]);")
-    for v in range(len(accs[0])):
-        low = first + LANES * v
-        lo, hi = _lanes(form, part, low, term)
-        if lo == hi:
+    for v, there in enumerate(lanes):
+        if there is None:
             continue
+        low = first + LANES * v
         x, place = e.fresh("x"), f"{e.pointers[image.buffer]} + ({e.index(places[0].substitute({form.lanes: low}))})"
-        whole = (lo, hi) == (0, LANES)
-        text = f"tcv_evens_f32({place}, {2 * lo}, {2 * hi - 1})" if places[0].coefficient(form.lanes) == 2 else \
-            f"tcv_load_f32({place})" if whole else f"tcv_loadw_f32({place}, {lo}, {hi}, tcv_splat_f32(0.0f))"
+        text = f"tcv_evens_f32({place}, {there.evens})" if places[0].coefficient(form.lanes) == 2 else \
+            f"tcv_load_f32({place})" if there.all else \
+            f"tcv_loadw_f32({place}, {there.lo}, {there.hi}, tcv_splat_f32(0.0f))"
         e.lines.append(f"const tcv_f32 {x} = {text};")
         for o, w in enumerate(splats):
             acc = accs[o][v]
             added = f"tcv_fma_f32({x}, {w}, {acc})"
-            e.lines.append(f"{acc} = {added};" if whole else
-                           f"{acc} = tcv_select_f32(tcv_range({lo}, {hi}), {added}, {acc});")
+            e.lines.append(f"{acc} = {added};" if not there.mask else
+                           f"{acc} = tcv_select_f32({there.mask}, {added}, {acc});")
 
 
-def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr,
+def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first: Expr, lanes: str,
            accs: list[list[str]]) -> None:
-    """Stores what all output channels have at the positions of a vector. accs: of each sum, of each channel."""
-    size = extent(form.lanes).value
-    lanes = min(LANES, size - first.value) if first.is_const else LANES
+    """Stores what all output channels have at the positions of a vector. lanes: how many there are, "" of all; accs: of
+    each sum, of each channel."""
     for o in range(form.outs):
-        lane = Sym("lane", 0, lanes - 1)
+        lane = Sym("lane", 0, int(lanes) - 1 if lanes.isdigit() else LANES - 1)
         at = {form.lanes: sym(lane) + first} | form.channel(o)
         here = _at(stores, at)
         e.open((lane,))
         e.names[lane] = "0"
-        e.width, e.vector, e.lanes = LANES, lane, None if lanes == LANES else str(lanes)
+        e.width, e.vector, e.lanes = LANES, lane, lanes or None
         for x, of in zip(sums(here), accs, strict=True):
             e.know(x, of[o])
         e.stores(here)

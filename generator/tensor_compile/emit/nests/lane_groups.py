@@ -21,6 +21,7 @@ from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO, const, floordiv, is_nonnegative, sym
 from ..scalar import ScalarEmitter, extent
 from .window import Cut
+from . import open_rows
 
 MOST_WIDTH = 8      # positions side by side
 MOST_LINE = 320     # terms of one line of the window
@@ -108,7 +109,7 @@ def _form(kernel: LoopNestKernel, r: Reduction, factors: tuple[Load, Load], outs
     rows, window = tuple(s for s in kernel.rows if s is not g), [s for s in r.vars if s is not channel]
     line = window[-1] if window else None
     row, terms = rows[-1], ins.value * (extent(line).value if line else 1)
-    if row not in image.symbols() or not extent(row).is_const or terms > MOST_LINE:
+    if row not in image.symbols() or terms > MOST_LINE or open_rows.is_open(row) and open_rows.least([r], row) is None:
         return None
     merged, channels = _merged(kernel, rows, g, lane)
     return LaneGroups(merged, channels, extent(g).value, outs, ins.value, line, channel, _cut(r, row, terms, isa))
@@ -127,11 +128,14 @@ def _merged(kernel: LoopNestKernel, rows: tuple[Sym, ...], g: Sym, lane: Sym) ->
 
 def _cut(r: Reduction, row: Sym, terms: int, isa: InstructionSet) -> Cut:
     """Half of the registers are sums: others are weights and elements."""
-    size = extent(row).value
     most = max(1, min(MOST_WIDTH, isa.room // 2, MOST_CODE // terms))
+    alike = not any(row in e.symbols() for e in r.valid)
+    if open_rows.is_open(row):
+        return Cut(row, most, None, 0, alike)
+    size = extent(row).value
     width = -(-size // -(-size // most))
     count = -(-size // width)
-    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in r.valid))
+    return Cut(row, width, count, size - width * (count - 1), alike)
 
 
 # -- code -----------------------------------------------------------------------------------------------------------

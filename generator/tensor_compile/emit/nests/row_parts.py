@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nests whose last row variable is cut into parts (window.Cut): positions of a part are computed side by side, windows
 as window.py has them, sums of a few channels a group as lane_groups.py has them. Parts, and channels where these are
-few, are split over the team. The first and the last part are code of their own where they differ from others."""
+few, are split over the team. The first and the last part are code of their own where they differ from others; of a row
+whose number of positions is not known the code is open_rows.py's."""
 from __future__ import annotations
 
-from typing import Callable
+from typing import Callable, Protocol
 
 from ...instruction_sets import WIDE
 from ...loops.loop_ir import LoopNestKernel, Phase, Store
+from ...loops.scalar_ir import Reduction
+from ...loops.scalars import walk
 from ...records import dataclass
-from ...symbolic import Expr, Sym, const, product, sym
+from ...symbolic import Expr, Sym, const, floordiv, product, sym
 from .items import channels_of, next_item, positions, share
 from .row_sums import copied
 from ..scalar import ScalarEmitter, extent, indent
-from . import along_lines, lane_groups, window
+from . import along_lines, lane_groups, open_rows, window
 
+LEAST = 32    # positions of a part of a row whose number of positions is not known
 Piece = tuple[str, str]    # the first channel and the one behind the last
 
 
@@ -30,7 +34,8 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
          ) -> None:
     """body: writes the loop over the channels of some positions, a phase each."""
     parts, groups = form.cut, form.groups
-    width, count = parts.width, parts.count
+    width, size = parts.width, extent(parts.row)
+    count = const(parts.count) if parts.count else floordiv(size + (_positions(parts) - 1), const(_positions(parts)))
     alone, (phase,) = kernel.rows[:-1], kernel.phases
     items = product(extent(s) for s in alone) * count
     channels = extent(phase.vars[0])
@@ -38,7 +43,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
     each = channels_of(items, channels) if kernel.grain == 1 and whole and parts.blocks is None else None
     pieces = -(-channels.value // each) if each else 1
     e.lines += share(e, items * pieces, max(1, kernel.grain // width))
-    loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), str(count))]
+    loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), e.index(count))]
     part, piece = loops[-1][0], None
     if pieces > 1:
         loops.append((e.fresh("piece"), str(pieces)))
@@ -49,8 +54,9 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
         e.lines += [f"const tc_index {piece[0]} = {loops[-1][0]} * {each};",
                     f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
-    def some(first: Expr, size: int) -> None:
-        copies = [copied(phase, parts.row, first + i, "") for i in range(size)]
+    def some(first: Expr, size: int, told: bool = False) -> None:
+        one = open_rows.told(phase, parts.row) if told else phase
+        copies = [copied(one, parts.row, first + i, "") for i in range(size)]
         if groups is not None:
             lane_groups.emit(e, groups, copies, piece)
         elif parts.blocks is None:
@@ -58,14 +64,30 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
         else:
             _along(e, [x for one in copies for x in one.stores], phase.vars[0], parts.blocks, parts.shifts)
 
+    if parts.count is None:
+        _open(e, parts, part, [r for x in phase.stores for r in walk(x.value) if isinstance(r, Reduction)], some)
+    else:
+        _known(e, parts, part, parts.count, some)
+    e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
+    e.close("for (tc_index item = begin; item < end; ++item)")
+
+
+class Some(Protocol):
+    """Writes the code of so many positions from `first` on. told: all of them have all terms."""
+
+    def __call__(self, first: Expr, size: int, told: bool = False) -> None: ...
+
+
+def _known(e: ScalarEmitter, parts: window.Cut, part: str, count: int, some: Some) -> None:
+    """The code of the parts of a row of so many. part: the number of one."""
     before = not parts.alike
-    behind = count > 1 and (before or parts.rest < width)
+    behind = count > 1 and (before or parts.rest < parts.width)
     heads = []
     if before:
-        heads.append((f"if ({part} == 0)" if count > 1 else "", const(0), width))
+        heads.append((f"if ({part} == 0)" if count > 1 else "", const(0), parts.width))
     if behind:
         test = f"if ({part} == {count - 1})"
-        heads.append((f"else {test}" if before else test, const(width * (count - 1)), parts.rest))
+        heads.append((f"else {test}" if before else test, const(parts.width * (count - 1)), parts.rest))
     between = count - len(heads)
     blocks: list[tuple[str, list[str]]] = []   # what all parts need is written before the first of them
     for head, first, size in heads:
@@ -77,12 +99,31 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
         e.open((at,))
         e.names[at] = e.fresh("at")
         e.lines.append(f"const tc_index {e.names[at]} = {part} - {int(before)};")
-        some((sym(at) + int(before)) * width, width)
+        some((sym(at) + int(before)) * parts.width, parts.width)
         blocks.append(("else" if heads else "", e.scopes.pop().lines))
     for head, lines in blocks:
         e.lines += [f"{head} {{".lstrip(), *indent(lines), "}"]
-    e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
-    e.close("for (tc_index item = begin; item < end; ++item)")
+
+
+def _positions(parts: window.Cut) -> int:
+    """Of a part of a row whose number of positions is not known: whole pieces."""
+    return parts.width * -(-LEAST // parts.width)
+
+
+def _open(e: ScalarEmitter, parts: window.Cut, part: str, windows: list[Reduction], some: Some) -> None:
+    """The code of the parts of a row whose number of positions is not known. The first one also has the positions at
+    the padding, so that the others begin with one that has all terms."""
+    tests, size, width = open_rows.least(windows, parts.row) or [], e.index(extent(parts.row)), parts.width
+    first, most = open_rows.before(tests, parts.row), _positions(parts)
+    low, high, more = e.fresh("low"), e.fresh("high"), f" + {first}" if first else ""
+    begin = f"{part} * {most}{more}"
+    e.lines += [f"const tc_index {low} = {f'{part} > 0 ? {begin} : 0' if first else begin};",
+                f"const tc_index {high} = tc_min({begin} + {most}, {size});"]
+
+    def whole(count: int) -> open_rows.Piece:
+        return open_rows.Piece(count, count, count, tests, lambda at: some(sym(at), count, True))
+    alone = open_rows.Piece(1, 1, 0, (), lambda at: some(sym(at), 1))
+    open_rows.walk(e, parts.row, low, high, [*(whole(count) for count in (width, width // 2) if count > 1), alone])
 
 
 def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block], shifts: bool) -> None:

@@ -19,7 +19,7 @@ from ...loops.scalars import Rewriter, domain_size, expressions, identity, loads
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative
 from .along_lines import Block, Line, Range
-from . import along_lines
+from . import along_lines, open_rows
 from .reduction import POSITIONS, term
 from ..constants import constant
 from ..scalar import V_TYPE, ScalarEmitter, extent, splat
@@ -41,11 +41,12 @@ INTEGERS = 2        # whose elements are widened when they are loaded: the more 
 class Cut:
     """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
     part has terms of the padding. blocks: the vectors of a line that lanes follow; None where they are channels.
-    shifts: these may be put together of two."""
+    shifts: these may be put together of two. Of a row whose number of positions is not known (open_rows.py) `count` is
+    None: its last part has what is left."""
 
     row: Sym
     width: int
-    count: int
+    count: int | None
     rest: int
     alike: bool
     blocks: list[Block] | None = None
@@ -58,7 +59,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         return None
     (phase,), row = kernel.phases, kernel.rows[-1]
     stores = phase.stores
-    if phase.reduces or len(phase.vars) != 1 or any(x.dynamic for x in stores) or not extent(row).is_const:
+    if phase.reduces or len(phase.vars) != 1 or any(x.dynamic for x in stores):
         return None
     found, lanes = _windows(stores), phase.vars[0]
     buffers = {b.name: b for b in kernel.params}
@@ -66,7 +67,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         return None
     blocks = None
     if along_lines.needed(found, lanes, buffers):
-        follow = all(along_lines.follows(r, lanes, buffers) for r in found)
+        follow = not open_rows.is_open(lanes) and all(along_lines.follows(r, lanes, buffers) for r in found)
         blocks = along_lines.blocks(stores, found, lanes) if follow else None
         # without multiply-adds the code of a sum is long, and its loads take little of its time
         if blocks is None or isa.vectors == "X86_64" and any(r.op == "dot" for r in found):
@@ -79,14 +80,19 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         side, code = FEW_ALONG if terms <= FEW_TERMS else MOST_ALONG, MOST_ALONG_CODE // (terms * len(blocks))
         side = min(side, max(2, MOST_PARTS // max(1, along_lines.step(found, lanes, buffers))))
     most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found), code)
+    if most < 2:
+        return None
+    asked = [e for x in stores for e in expressions(x.value)]
+    alike, shifts = not any(row in e.symbols() for e in asked), isa.lanes == along_lines.LANES
+    if open_rows.is_open(row):
+        known = open_rows.least(found, row) is not None
+        return Cut(row, most, None, 0, alike, blocks, shifts) if known else None
     size = extent(row).value
-    if most < 2 or size < 2:
+    if size < 2:
         return None
     width = -(-size // -(-size // most))
     count = -(-size // width)
-    asked = [e for x in stores for e in expressions(x.value)]
-    return Cut(row, width, count, size - width * (count - 1), not any(row in e.symbols() for e in asked), blocks,
-               isa.lanes == along_lines.LANES)
+    return Cut(row, width, count, size - width * (count - 1), alike, blocks, shifts)
 
 
 def _windows(stores: Sequence[Store]) -> list[Reduction]:
