@@ -11,6 +11,11 @@ from writing import f32, load, op, sized, small
 # height, width, channels, window, stride, padding of images that are smaller than a part of a row, or end behind one
 OPENED = ((1, 1, 20, 3, 1, 1), (2, 2, 16, 3, 2, 1), (3, 3, 33, 5, 1, 2), (2, 9, 16, 3, 1, 1), (3, 8, 20, 3, 1, 0),
           (2, 36, 16, 3, 1, 1), (1, 71, 20, 3, 2, 1), (4, 6, 16, 5, 2, 4))
+# height, width, window, stride, padding, distance of terms, dtype of lines that are short, or end beside a vector
+OPENED_LINES = ((3, 1, 3, 1, 1, 1, "f32", "f32"), (3, 2, 3, 2, 1, 1, "f32", "f32"), (4, 16, 3, 1, 1, 1, "f32", "f32"),
+                (4, 17, 3, 1, 1, 1, "f32", "f32"), (4, 18, 5, 1, 2, 1, "f32", "f32"), (3, 32, 3, 2, 1, 1, "f32", "f32"),
+                (3, 31, 3, 2, 1, 1, "f32", "f32"), (3, 34, 4, 2, 1, 1, "f32", "f32"), (3, 48, 3, 1, 1, 1, "f32", "f32"),
+                (3, 47, 9, 1, 20, 5, "f32", "f32"), (3, 97, 3, 3, 1, 1, "i8", "i8"), (3, 33, 7, 1, 3, 1, "f32", "f16"))
 
 
 def windows() -> list[Case]:
@@ -81,9 +86,10 @@ def depthwise(opened: bool = False) -> list[Case]:
     return out
 
 
-def lines() -> list[Case]:
+def lines(opened: bool = False) -> list[Case]:
     """Images whose width is innermost: channels, rows and columns that are no whole vector, one, or several; of some
-    columns every lane has all terms. What is added to a result may lie where it is stored."""
+    columns every lane has all terms. What is added to a result may lie where it is stored. opened: height and width are
+    dims."""
     out = []
     for h, w, window, stride, pad, apart, dtype, source in (
             (5, 9, 3, 1, 1, 1, "f32", "f32"), (4, 33, 3, 2, 1, 1, "f32", "f32"), (7, 57, 3, 2, 1, 1, "f32", "f32"),
@@ -100,9 +106,13 @@ def lines() -> list[Case]:
             (9, 60, 3, 3, 1, 1, "u8", "u8"), (8, 68, 4, 4, 1, 1, "i16", "i16"), (9, 57, 3, 3, 1, 1, "bool", "bool"),
             (8, 3, 3, 3, 1, 1, "f32", "f32"), (9, 80, 6, 5, 1, 1, "f32", "f32"),
             # wider than the image: the end of one line has the address of the next one's beginning
-            (4, 4, 8, 2, 4, 1, "f32", "f32"), (6, 3, 6, 2, 3, 1, "f32", "f32"), (8, 4, 8, 4, 4, 1, "f32", "f32")):
+            (4, 4, 8, 2, 4, 1, "f32", "f32"), (6, 3, 6, 2, 3, 1, "f32", "f32"), (8, 4, 8, 4, 4, 1, "f32", "f32"),
+            *(OPENED_LINES if opened else ())):
         reach = apart * (window - 1) + 1
-        rows, columns = ((n + 2 * pad - reach) // stride + 1 for n in (h, w))
+        name = f"{window}x{window}/{stride} by {apart} of {h}x{w} {source}{', dynamic' * opened}"
+        (h, of_h, is_h), (w, of_w, is_w) = sized("h", h, opened), sized("w", w, opened)
+        dims = {"dims": (*of_h, *of_w), "sizes": is_h | is_w}
+        rows, columns = (floordiv(n + (2 * pad - reach), const(stride)) + 1 for n in (h, w))
         c, r, v = loop("c", 3), loop("r", rows), loop("v", columns)
         i, j = Sym("i", 0, window - 1 if window > 1 else 1), Sym("j", 0, window - 1)
         row, column = sym(r) * stride + sym(i) * apart - pad, sym(v) * stride + sym(j) * apart - pad
@@ -111,10 +121,9 @@ def lines() -> list[Case]:
         at = load("x", sym(c), row, column, dtype=source)
         at = op("cast", at, dtype=dtype) if dtype != source else at
         here = (sym(c), sym(r), sym(v))
-        name = f"{window}x{window}/{stride} by {apart} of {h}x{w} {source}"
         most = Reduction("any" if dtype == "bool" else "max", "free", dtype, (i, j), at, valid)
         out.append(small(f"pooling of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, most),))], (x, y),
-                         extreme=True))
+                         extreme=True, **dims))
         if dtype != "f32":
             continue
         k, b = buffer("k", "f32", (3, window + 1, window), "packed"), buffer("b", "f32", (3,), "packed")
@@ -122,23 +131,24 @@ def lines() -> list[Case]:
         dot = Reduction("dot", "seq", "f32", (i, j), op("pair", at, load("k", sym(c), sym(i), sym(j))), valid)
         value = op("maximum", op("add", dot, load("b", sym(c))), f32(0.0))
         out.append(small(f"depthwise of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, value),))],
-                         (x, k, b, y)))
+                         (x, k, b, y), **dims))
         if window == 3:   # two windows of the same terms, and what lies where they are stored
             both = op("add", op("sub", most, Reduction("sum", "seq", "f32", (i, j), at, valid)), load("z", *here))
             out.append(small(f"two windows of lines {name}", (c, r), [Phase((v,), (), (Store("y", here, both),))],
-                             (x, z, y)))
+                             (x, z, y), **dims))
     # long windows of one dim, whose loads are put together where vectors have 512 bits
     for w, window, pad, apart in ((100, 31, 15, 1), (70, 9, 4, 1), (64, 16, 0, 1), (112, 33, 16, 1), (130, 10, 9, 2),
                                   (12, 9, 4, 1), (200, 7, 3, 1)):
-        columns = w + 2 * pad - apart * (window - 1)
+        name = f"depthwise of a line of {w}, {window} terms by {apart}{', dynamic' * opened}"
+        w, of_w, is_w = sized("w", w, opened)
+        columns = w + (2 * pad - apart * (window - 1))
         c, v, j = loop("c", 5), loop("v", columns), Sym("j", 0, window - 1)
         column = sym(v) + sym(j) * apart - pad
         x, k, y = buffer("x", "f32", (5, w), "input"), buffer("k", "f32", (5, window), "packed"), \
             buffer("y", "f32", (5, columns), "output")
         dot = Reduction("dot", "seq", "f32", (j,), op("pair", load("x", sym(c), column), load("k", sym(c), sym(j))),
                         (column, w - 1 - column) if pad else ())
-        out.append(small(f"depthwise of a line of {w}, {window} terms by {apart}", (c,),
-                         [Phase((v,), (), (Store("y", (sym(c), sym(v)), dot),))], (x, k, y)))
+        out.append(small(name, (c,), [Phase((v,), (), (Store("y", (sym(c), sym(v)), dot),))], (x, k, y), of_w, is_w))
     # above and below an image lies a number, and each term is it or an element
     c, r, v, i, j = loop("c", 3), loop("r", 4), loop("v", 20), Sym("i", 0, 2), Sym("j", 0, 1)
     x, y = buffer("x", "f32", (3, 6, 40), "input"), buffer("y", "f32", (3, 4, 20), "output")

@@ -25,7 +25,7 @@ from ..scalar import V_TYPE, CValue, Scope, ScalarEmitter, extent, splat
 LANES = 16
 MOST_BLOCKS = 4     # of a line
 FEWEST_SHIFTED = 8  # terms that follow one another from which on vectors are put together
-Range = tuple[int, int]
+Range = tuple[int, int | str]    # the first lane, and the one behind the last, as C text where it is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,12 +119,14 @@ def moved(stores: Sequence[Store], lanes: Sym, at: Expr) -> list[Store]:
 
 
 class Line:
-    """What a vector of results loads. lane: the variable of the lanes, from 0 on."""
+    """What a vector of results loads. lane: the variable of the lanes, from 0 on; lanes: how many there are, as C text
+    where that is not known."""
 
-    def __init__(self, emitter: ScalarEmitter, lane: Sym, lanes: int, shifts: bool):
+    def __init__(self, emitter: ScalarEmitter, lane: Sym, lanes: int | str, shifts: bool):
         """shifts: vectors may be put together of two."""
         self.e, self.lane, self.lanes = emitter, lane, lanes
         self.ranges: dict[Load, Range] = {}
+        self.known_ends: dict[tuple[Expr, ...], str] = {}
         self.base: dict[Load, tuple[Load, bool]] = {}    # of what lies two apart: the even one, and whether this is it
         self.odd: dict[Load, Load] = {}                  # what lies beside an even one
         self.runs: dict[Load, list[tuple[int, Load]]] = {}    # of larger strides: parts of the same run, by number
@@ -135,17 +137,30 @@ class Line:
 
     def present(self, asked: Iterable[Expr]) -> Range:
         """The lanes for which those of these that differ between lanes are >= 0."""
-        lo, hi = 0, self.lanes
+        lo, hi = 0, LANES
+        later: dict[Expr, None] = {}    # where the line ends is not known
         for e in asked:
             if self.lane not in e.symbols():
                 continue
             step, rest = e.coefficient(self.lane), e.substitute({self.lane: const(0)})
             assert step is not None
-            if step.value > 0:
+            if not rest.is_const:
+                later[e] = None
+            elif step.value > 0:
                 lo = max(lo, -(rest.value // step.value))
             else:
                 hi = min(hi, rest.value // -step.value + 1)
-        return lo, max(lo, hi)
+        if isinstance(self.lanes, str):
+            return lo, self.ends(tuple(later)) if later else self.lanes
+        return lo, max(lo, min(hi, self.lanes))
+
+    def ends(self, asked: tuple[Expr, ...]) -> str:
+        """The name of the lane from which on one of these is < 0."""
+        if asked not in self.known_ends:
+            found = self.e.window(asked, len(self.e.scopes) - 1)
+            assert found is not None and found[:2] == ("", "0")
+            self.known_ends[asked] = found[2]
+        return self.known_ends[asked]
 
     def add(self, value: Scalar, lanes: Range | None, guard: tuple[Expr, ...]) -> None:
         """These lanes of a term will be asked for, where all of the guard are >= 0."""
@@ -153,7 +168,7 @@ class Line:
         for x in walk(value):
             if isinstance(x, Load) and self.step(x):
                 low, high = self.ranges.get(x, lanes)
-                self.ranges[x] = min(low, lanes[0]), max(high, lanes[1])
+                self.ranges[x] = min(low, lanes[0]), _largest([high, lanes[1]])
                 self.guards.setdefault(x, guard)
 
     def address(self, x: Load) -> Expr:
@@ -261,12 +276,24 @@ class Line:
     def elements(self, run: Sequence[tuple[int, Load]]) -> str:
         """Which elements of the vectors' are there, those that lie between two that are asked for; of each load its
         number in a turn."""
-        asked = []
+        asked: list[Range] = []
         for i, x in run:
             step, (lo, hi) = self.step(x), self.ranges[x]
-            if lo < hi:
+            if isinstance(hi, str):
+                asked.append((step * lo + i, f"{step} * {hi} - {step - 1 - i}"))
+            elif lo < hi:
                 asked.append((step * lo + i, step * (hi - 1) + i + 1))
-        return f"{min(lo for lo, _ in asked)}, {max(hi for _, hi in asked)}"
+        return f"{min(lo for lo, _ in asked)}, {_largest([hi for _, hi in asked])}"
+
+
+def _largest(ends: Sequence[int | str]) -> int | str:
+    known, texts = [e for e in ends if isinstance(e, int)], dict.fromkeys(e for e in ends if isinstance(e, str))
+    if not texts:
+        return max(known)
+    made, *others = [*map(str, [max(known)] if known else []), *texts]
+    for text in others:
+        made = f"tc_max({made}, {text})"
+    return made
 
 
 def vectors(emitter: ScalarEmitter, parts: Sequence[Block]) -> Iterator[tuple[Block, Sym, Expr]]:

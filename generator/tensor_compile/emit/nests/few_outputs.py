@@ -21,7 +21,7 @@ from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, floordiv, is_nonnegative, product, sym
 from ..scalar import ScalarEmitter, extent
-from .along_lines import LANES, Range, follows
+from .along_lines import LANES, follows
 from .items import next_item, positions, share
 from .lane_groups import factors, sums
 from .open_rows import is_open, least, Piece, reaches_behind, walk
@@ -163,7 +163,7 @@ def _in_block(parts: int, isa: InstructionSet) -> int:
     return next((n for n in (MOST_OUTPUTS, MOST_OUTPUTS // 2, MOST_OUTPUTS // 4) if n * parts <= _room(n, isa)), 1)
 
 
-def _present(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> Range | None:
+def _present(form: FewOutputs, part: Sum, first: Expr, term: dict[Sym, Expr]) -> tuple[int, int] | None:
     """The lanes of the vector from `first` that have a term; None where that is not known."""
     size = extent(form.lanes).value
     most = min(LANES, size - first.value) if first.is_const else LANES

@@ -7,10 +7,9 @@ are left, other code runs, which asks. A row is walked piece by piece, and each 
 """
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Callable, Iterable, Sequence
 
-from ...loops.loop_ir import Phase
+from ...loops.loop_ir import Store
 from ...loops.scalar_ir import Reduction, Scalar
 from ...loops.scalars import last, Rewriter, rewritten
 from ...records import dataclass
@@ -21,13 +20,14 @@ from ..scalar import ScalarEmitter, extent, indent
 @dataclass(frozen=True, slots=True)
 class Piece:
     """Code for `count` positions, written by a function that is told the first one: where at least `left` are left, and
-    each of `tests` holds for the first `told` of them."""
+    each of `tests` holds for the first `told` of them. begins: and where these are the first ones of the row."""
 
     count: int
     left: int
     told: int
     tests: Sequence[Expr]
     write: Callable[[Sym], None]
+    begins: bool = False
 
 
 def is_open(row: Sym) -> bool:
@@ -73,14 +73,15 @@ def reaches_behind(test: Expr, row: Sym) -> bool:
     return step.value < 0
 
 
-def told(phase: Phase, row: Sym) -> Phase:
-    """The phase where all tests of its windows that depend on the position hold."""
+def told(stores: Iterable[Store], row: Sym, holds: Callable[[Expr], bool] = lambda e: True) -> tuple[Store, ...]:
+    """The stores where all tests of their windows that depend on the position hold, or those of which that is known."""
     def leaf(s: Scalar) -> Scalar | None:
         if not isinstance(s, Reduction):
             return None
-        return Reduction(s.op, s.order, s.dtype, s.vars, s.value, tuple(e for e in s.valid if row not in e.symbols()))
+        left = tuple(e for e in s.valid if row not in e.symbols() or not holds(e))
+        return Reduction(s.op, s.order, s.dtype, s.vars, s.value, left)
     change = Rewriter(None, leaf)
-    return replace(phase, stores=tuple(rewritten(x, change) for x in phase.stores))
+    return tuple(rewritten(x, change) for x in stores)
 
 
 def walk(e: ScalarEmitter, row: Sym, low: str, high: str, pieces: Sequence[Piece]) -> None:
@@ -94,7 +95,8 @@ def walk(e: ScalarEmitter, row: Sym, low: str, high: str, pieces: Sequence[Piece
         piece.write(at)
         made.append(e.scopes.pop().lines)
     for number, (piece, lines) in enumerate(zip(pieces, made, strict=True)):
-        fits = [f"{name} + {piece.left} <= {high}"] if piece.left > 1 else []
+        fits = [f"{name} == 0"] if piece.begins else []
+        fits += [f"{name} + {piece.left} <= {high}"] if piece.left > 1 else []
         for test in piece.tests:
             worst = sym(at) + (piece.told - 1) if reaches_behind(test, row) else sym(at)
             fits.append(f"{e.index(test.substitute({row: worst}))} >= 0")

@@ -5,7 +5,8 @@ few, are split over the team. The first and the last part are code of their own 
 whose number of positions is not known the code is open_rows.py's."""
 from __future__ import annotations
 
-from typing import Callable, Protocol
+from dataclasses import replace
+from typing import Callable, Protocol, Sequence
 
 from ...instruction_sets import WIDE
 from ...loops.loop_ir import LoopNestKernel, Phase, Store
@@ -55,17 +56,18 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
                     f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
     def some(first: Expr, size: int, told: bool = False) -> None:
-        one = open_rows.told(phase, parts.row) if told else phase
+        one = replace(phase, stores=open_rows.told(phase.stores, parts.row)) if told else phase
         copies = [copied(one, parts.row, first + i, "") for i in range(size)]
         if groups is not None:
             lane_groups.emit(e, groups, copies, piece)
         elif parts.blocks is None:
             body(copies, piece)
         else:
-            _along(e, [x for one in copies for x in one.stores], phase.vars[0], parts.blocks, parts.shifts)
+            along = _along if parts.blocks else _along_open
+            along(e, [x for one in copies for x in one.stores], phase.vars[0], parts)
 
     if parts.count is None:
-        _open(e, parts, part, [r for x in phase.stores for r in walk(x.value) if isinstance(r, Reduction)], some)
+        _open(e, parts, part, _windows(phase.stores), some)
     else:
         _known(e, parts, part, parts.count, some)
     e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
@@ -126,9 +128,48 @@ def _open(e: ScalarEmitter, parts: window.Cut, part: str, windows: list[Reductio
     open_rows.walk(e, parts.row, low, high, [*(whole(count) for count in (width, width // 2) if count > 1), alone])
 
 
-def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, blocks: list[along_lines.Block], shifts: bool) -> None:
+def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window.Cut) -> None:
     """The results of lines that lie above each other, 16 of each at a time."""
-    for block, lane, at in along_lines.vectors(e, blocks):
+    for block, lane, at in along_lines.vectors(e, parts.blocks or []):
         here = along_lines.moved(stores, lanes, at)
-        window.compute(e, here, along_lines.Line(e, lane, block.lanes, shifts))
+        window.compute(e, here, along_lines.Line(e, lane, block.lanes, parts.shifts))
         e.stores(here)
+
+
+def _along_open(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window.Cut) -> None:
+    """The same of lines whose length is not known. The first vector of a line has code of its own, as does the last
+    one, which finds its lanes when it runs; of lines that are too short for that each lane asks for each term."""
+    tests = open_rows.least(_windows(stores), lanes) or []
+    behind = [e for e in tests if open_rows.reaches_behind(e, lanes)]
+    before = [e for e in tests if e not in behind]
+    high = e.index(extent(lanes))
+
+    def vector(here: Sequence[Store], at: Expr, ends: bool, alone: bool = False) -> None:
+        lane = Sym("lane", 0, along_lines.LANES - 1)
+        e.names[lane], e.width, e.vector = "0", along_lines.LANES, lane
+        if ends:
+            e.lanes = e.name_index(f"tc_min({along_lines.LANES}, {high} - ({e.index(at)}))", len(e.scopes) - 1)
+        e.open((lane,))
+        here = along_lines.moved(here, lanes, sym(lane) + at)
+        if not alone:
+            window.compute(e, here, along_lines.Line(e, lane, e.lanes or along_lines.LANES, parts.shifts))
+        e.stores(here)
+        e.width, e.vector, e.lanes = 1, None, None
+        e.close("")
+
+    def of(test: Expr) -> bool:
+        return open_rows.reaches_behind(test, lanes)
+    first = open_rows.told(stores, lanes, of)
+    last = open_rows.told(stores, lanes, lambda test: not of(test))
+    whole = open_rows.told(stores, lanes)
+    count = along_lines.LANES
+    pieces = [open_rows.Piece(count, count, count, tests, lambda at: vector(whole, sym(at), False)),
+              open_rows.Piece(count, 1, 1, before, lambda at: vector(last, sym(at), True))]
+    if before:
+        pieces = [open_rows.Piece(count, count, count, behind, lambda at: vector(first, const(0), False), begins=True),
+                  *pieces, open_rows.Piece(count, 1, 0, (), lambda at: vector(stores, sym(at), True, alone=True))]
+    open_rows.walk(e, lanes, "0", high, pieces)
+
+
+def _windows(stores: Sequence[Store]) -> list[Reduction]:
+    return [r for x in stores for r in walk(x.value) if isinstance(r, Reduction)]

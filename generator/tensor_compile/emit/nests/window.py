@@ -32,6 +32,7 @@ MOST_ALONG = 4      # positions of windows whose lanes follow a line, and
 FEW_ALONG = 2       # of those of up to
 FEW_TERMS = 9       # terms, which share fewer lines of the image
 MOST_PARTS = 16     # vectors that these make of runs of memory at a time
+OPEN_BLOCKS = 3     # vectors of a line whose length is not known that are code of their own
 MOST_ALONG_CODE = 640    # terms of all positions and all blocks of a line
 FLOATS = 3          # of the registers' vectors one is a sum: others are weights and elements
 INTEGERS = 2        # whose elements are widened when they are loaded: the more positions share one, the better
@@ -40,7 +41,8 @@ INTEGERS = 2        # whose elements are widened when they are loaded: the more 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
-    part has terms of the padding. blocks: the vectors of a line that lanes follow; None where they are channels.
+    part has terms of the padding. blocks: the vectors of a line that lanes follow, none of one whose length is not
+    known; None where they are channels.
     shifts: these may be put together of two. Of a row whose number of positions is not known (open_rows.py) `count` is
     None: its last part has what is left."""
 
@@ -67,8 +69,8 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
         return None
     blocks = None
     if along_lines.needed(found, lanes, buffers):
-        follow = not open_rows.is_open(lanes) and all(along_lines.follows(r, lanes, buffers) for r in found)
-        blocks = along_lines.blocks(stores, found, lanes) if follow else None
+        follow = all(along_lines.follows(r, lanes, buffers) for r in found)
+        blocks = None if not follow else [] if open_rows.is_open(lanes) else along_lines.blocks(stores, found, lanes)
         # without multiply-adds the code of a sum is long, and its loads take little of its time
         if blocks is None or isa.vectors == "X86_64" and any(r.op == "dot" for r in found):
             return None
@@ -77,7 +79,8 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     if blocks is None:
         side, code = MOST_WIDTH if dots else MOST_POOLED, MOST_CODE // terms
     else:
-        side, code = FEW_ALONG if terms <= FEW_TERMS else MOST_ALONG, MOST_ALONG_CODE // (terms * len(blocks))
+        side = FEW_ALONG if terms <= FEW_TERMS else MOST_ALONG
+        code = MOST_ALONG_CODE // (terms * (len(blocks) or OPEN_BLOCKS))
         side = min(side, max(2, MOST_PARTS // max(1, along_lines.step(found, lanes, buffers))))
     most = min(side, max(2, isa.room // (INTEGERS if found[0].dtype == "i32" else FLOATS)) // len(found), code)
     if most < 2:
