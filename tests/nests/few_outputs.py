@@ -67,6 +67,22 @@ def convolution(groups: int, ins: int, outs: int, h: int, w: int, window: tuple,
                  (x, k, b, z, y) if added else (x, k, b, y), (*of_h, *of_w), is_h | is_w)
 
 
+def shuffled(ins: int, down: int, across: int, h: int, w: int) -> Case:
+    """Whose output channels become positions beside and below each other."""
+    i, a, r, p = loop("i", down), loop("a", across), loop("r", h), loop("p", w)
+    terms = tuple(Sym(name, 0, size - 1) for name, size in (("y", 3), ("x", 3), ("c", ins)))
+    s, t, c = map(sym, terms)
+    below, beside = (sym(v) if v.hi != ZERO else ZERO for v in (i, a))
+    row, column, here = sym(r) + s - 1, sym(p) + t - 1, below * across + beside
+    x, k = buffer("x", "f32", (ins, h, w), "input"), buffer("k", "f32", (3, 3, ins, down * across), "packed")
+    b, y = buffer("b", "f32", (down * across,), "packed"), buffer("y", "f32", (h * down, w * across), "output")
+    term = op("pair", load("x", c, row, column), load("k", s, t, c, here))
+    total = Reduction("dot", "seq", "f32", terms, term, (row, h - 1 - row, column, w - 1 - column))
+    at = (sym(r) * down + below, sym(p) * across + beside)
+    return small(f"{ins} channels to {down}x{across} positions of {h}x{w}", (r, *(v for v in (i, a) if v.hi != ZERO)),
+                 [Phase((p,), (), (Store("y", at, op("add", total, load("b", here))),))], (x, k, b, y))
+
+
 cases = [convolution(*sizes) for sizes in CASES]
 cases += [convolution(1, 3, outs, 3, 45, (3, 3), 1, 1, 1, 1, images=2, added=added) for outs in range(1, 9)
           for added in (False, True)]
@@ -84,6 +100,7 @@ cases += [convolution(1, 3, outs, 3, width, (3, 3), stride, 1, 1, 1, images=2, a
                                              (2, 600, 1, True), (16, 45, 1, True), (24, 20, 1, False))]
 cases += [convolution(1, 2, 3, 12, 33, (9, 9), 1, 1, 4, 4, turned=True, opened=True),
           convolution(1, 2, 2, 3, 1100, (3, 3), 1, 1, 1, 1, opened=True)]
+cases += [shuffled(*sizes) for sizes in ((3, 2, 2, 3, 20), (2, 1, 3, 2, 33), (5, 2, 4, 3, 17))]
 for case in cases:
     text = emit_kernel(case.kernel, "avx512").text
     ok("tcv_fma_f32(x" in text, f"{case.name}: an element is loaded once for all output channels")

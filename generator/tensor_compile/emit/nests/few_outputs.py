@@ -47,13 +47,14 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class FewOutputs:
-    """sums: several where results of convolutions are added. out: the variable of the output channels (None: there is
-    one); outs: how many of them a block has; block: the variable of its blocks (None: there is one); rows: the others,
+    """sums: several where results of convolutions are added. out: the variables of the output channels (none: there is
+    one; several where channels become positions); outs: how many channels a block has; block: the variable of blocks of
+    a single variable (None: there is one); rows: the others,
     and that of blocks; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
     which has fewer; 0 of a line whose length is not known."""
 
     sums: tuple[Sum, ...]
-    out: Sym | None
+    out: tuple[Sym, ...]
     outs: int
     block: Sym | None
     rows: tuple[Sym, ...]
@@ -63,9 +64,13 @@ class FewOutputs:
 
     def channel(self, o: int) -> dict[Sym, Expr]:
         """The output channel of number o in a block."""
-        if self.out is None:
-            return {}
-        return {self.out: const(o) if self.block is None else sym(self.block) * self.outs + o}
+        if self.block is not None:
+            return {self.out[0]: sym(self.block) * self.outs + o}
+        found: dict[Sym, Expr] = {}
+        for s in reversed(self.out):
+            o, at = divmod(o, extent(s).value)
+            found[s] = const(at)
+        return found
 
     @property
     def items(self) -> Expr:
@@ -106,27 +111,28 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
     if not parts or len(parts) < len(found) or len({out for _, out in parts}) > 1:
         return None
     out = parts[0][1]
-    if out is not None and not (extent(out).is_const and all(_few(x, extent(out).value) for x, _ in parts)):
+    outs = product(extent(s) for s in out)
+    if out and not (outs.is_const and all(_few(x, outs.value) for x, _ in parts)) \
+            or len(out) > 1 and outs.value > MOST_OUTPUTS:
         return None
-    return _cut(tuple(x for x, _ in parts), out, tuple(s for s in kernel.rows if s is not out), lanes, isa)
+    return _cut(tuple(x for x, _ in parts), out, tuple(s for s in kernel.rows if s not in out), lanes, isa)
 
 
-def _sum(r: Reduction, kernel: LoopNestKernel, lanes: Sym) -> tuple[Sum, Sym | None] | None:
-    """A sum, and the variable of its output channels."""
+def _sum(r: Reduction, kernel: LoopNestKernel, lanes: Sym) -> tuple[Sum, tuple[Sym, ...]] | None:
+    """A sum, and the variables of its output channels."""
     loads, buffers = factors(r), {b.name: b for b in kernel.params}
     if loads is None or loads[0].buffer in written(kernel) or not follows(r, lanes, buffers):
         return None
     image, weights = (buffers[f.buffer].address(f.index) for f in loads)
     of_weights = [s for s in kernel.rows if s in weights.symbols()]
     outs = [s for s in of_weights if s not in image.symbols()]   # the others are groups
-    if image.coefficient(lanes) not in (1, 2) or lanes in weights.symbols() or len(outs) > 1 \
+    if image.coefficient(lanes) not in (1, 2) or lanes in weights.symbols() \
             or of_weights != outs and (not outs or len(r.vars) == 1):   # depthwise, or no window
         return None
-    out = outs[0] if outs else None
     asked = {s for e in r.valid if lanes in e.symbols() for s in e.symbols() if s in r.vars}
-    if len(asked) > 1 or any(out in e.symbols() for e in r.valid):
+    if len(asked) > 1 or any(s in e.symbols() for e in r.valid for s in outs):
         return None
-    return Sum(r, *loads, next(iter(asked), None)), out
+    return Sum(r, *loads, next(iter(asked), None)), tuple(outs)
 
 
 def _few(part: Sum, outs: int) -> bool:
@@ -134,9 +140,9 @@ def _few(part: Sum, outs: int) -> bool:
     return few(outs, terms.value if terms.is_const else None)
 
 
-def _cut(parts: tuple[Sum, ...], out: Sym | None, rows: tuple[Sym, ...], lanes: Sym,
+def _cut(parts: tuple[Sum, ...], out: tuple[Sym, ...], rows: tuple[Sym, ...], lanes: Sym,
          isa: InstructionSet) -> FewOutputs | None:
-    whole = 1 if out is None else extent(out).value
+    whole = product(extent(s) for s in out).value
     outs = whole if whole <= MOST_OUTPUTS else _in_block(len(parts), isa)
     block = Sym("outs", 0, whole // outs - 1) if whole > outs else None
     rows = rows if block is None else (*rows, block)
