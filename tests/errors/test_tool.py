@@ -178,7 +178,7 @@ with tempfile.TemporaryDirectory() as place:
     fails("a folder in the lock's place", run(folder, "--lock", "."), 1, "error: cannot read the tuning lock: Is a directory\n")
     (folder / "bytes.lock").write_bytes(b"\xff\xfe")
     fails("a lock that is no text", run(folder, "--lock", "bytes.lock"), 1,
-          "error: cannot read the tuning lock: it is no text\n  hint: delete the lines that are no whole entry")
+          "error: cannot read the tuning lock: it is no text\n  hint: delete the file")
     weights = root / "weights.safetensors"
     weights.write_bytes(b"")
     fails("a file of weights in the model's place", subprocess.run([*TOOL, "build", str(weights), "--cache", str(cache)],
