@@ -48,6 +48,15 @@ def windows() -> list[Case]:
                           (row, h - 1 - row, column, w - 1 - column))
         out.append(small(f"window {kind} of {h} x {w}", (r,), [Phase((v,), (), (Store("y", (sym(r), sym(v)), value),))],
                          (x, y)))
+    # the first channel is a number: what a load has of its own is not all that it relies on
+    for h, w, stride in ((3, 20, 1), (9, 17, 2), (17, 24, 8)):
+        c, r, v, i, j = loop("c", 3), loop("r", h), loop("v", (w - 1) // stride + 1), Sym("i", 0, 4), Sym("j", 0, 4)
+        row, column = sym(r) + sym(i) - 2, sym(v) * stride + sym(j) - 2
+        x, y = buffer("x", "f32", (2, h, w), "input"), buffer("y", "f32", (3, h, (w - 1) // stride + 1), "output")
+        at = load("x", sym(c) - 1, row, column, valid=(sym(c) - 1,), other=f32(1.5))
+        value = Reduction("sum", "seq", "f32", (i, j), at, (row, h - 1 - row, column, w - 1 - column))
+        out.append(small(f"window sum of {h} x {w}/{stride} behind a channel", (c, r),
+                         [Phase((v,), (), (Store("y", (sym(c), sym(r), sym(v)), value),))], (x, y)))
     return out
 
 

@@ -406,10 +406,11 @@ class ScalarEmitter:
 
     def inside(self, node: Load) -> bool:
         """The element exists wherever the load's own predicate holds."""
-        if node.valid or node.dynamic:
+        if node.dynamic:
             return True
         shape = self.buffers[node.buffer].shape
-        return all(is_nonnegative(i) and is_nonnegative(n - 1 - i) for i, n in zip(node.index, shape, strict=True))
+        return all(is_nonnegative(e) or e in node.valid for i, n in zip(node.index, shape, strict=True)
+                   for e in (i, n - 1 - i))
 
     def read(self, node: Load, depth: int, spread: bool) -> CValue:
         address, dtype = self.address(node.buffer, node.index), node.dtype

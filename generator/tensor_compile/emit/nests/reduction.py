@@ -362,7 +362,8 @@ def _protected(value: Scalar, valid: tuple[Expr, ...], emitter: ScalarEmitter) -
     term may hold the rest of what such a load relies on."""
     def leaf(node: Scalar) -> Scalar | None:
         if isinstance(node, Load) and not emitter.inside(node):
-            load = Load(node.buffer, node.dtype, node.index, valid, Const(node.dtype, 0), node.dynamic)
+            load = Load(node.buffer, node.dtype, node.index, (*node.valid, *valid), node.other or Const(node.dtype, 0),
+                        node.dynamic)
             emitter.confined.add(load)
             return load
         return None
