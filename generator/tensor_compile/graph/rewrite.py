@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import Any
 
 from ..symbolic import Expr
+from .facts import Facts, NO_FACTS
 from .infer import Context, infer
 from .ir import Function, Guard, Loc, Node, TensorType, Value
 from .table import PRIMITIVES
@@ -24,7 +26,10 @@ class Builder:
     __slots__ = ("function", "context", "share", "_made")
 
     def __init__(self, source: Function, context: Context, share: bool = True):
-        """Starts with the name, parameters and guards of `source`, without nodes, assigns and results."""
+        """Starts with the name, parameters and guards of `source`, without nodes, assigns and results. What its guards
+        say is known, where the context has no facts of its own."""
+        if context.facts is NO_FACTS and source.guards:
+            context = replace(context, facts=Facts(source.guards))
         self.function = Function(source.name, source.entry, list(source.parameters), list(source.guards))
         self.context, self.share = context, share
         self._made: dict[tuple[Any, ...], Node] = {}
