@@ -47,9 +47,15 @@ def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
         steps.append(buffers[x.buffer].address(x.index).coefficient(lanes))
     if not all(step is not None and step.is_const and step.value >= 0 for step in steps):
         return False
-    if is_open(lanes):
-        return least([r], lanes) is not None
-    return all(_along(e, lanes, r.vars) for e in r.valid if lanes in e.symbols())
+    asked = [e for e in r.valid if lanes in e.symbols()]
+    if is_open(lanes):    # where a line ends, the kernel finds of all variables; where it begins, Line.present of these alone
+        return least([r], lanes) is not None and all(_along(e, lanes, r.vars) for e in asked if not _ends(e, lanes))
+    return all(_along(e, lanes, r.vars) for e in asked)
+
+
+def _ends(e: Expr, lanes: Sym) -> bool:
+    step = e.coefficient(lanes)
+    return step is not None and step.is_const and step.value < 0
 
 
 def _along(e: Expr, lanes: Sym, variables: tuple[Sym, ...]) -> bool:
@@ -152,6 +158,7 @@ class Line:
                 hi = min(hi, rest.value // -step.value + 1)
         if isinstance(self.lanes, str):
             return lo, self.ends(tuple(later)) if later else self.lanes
+        assert not later, "where a line of known length ends, is known"
         return lo, max(lo, min(hi, self.lanes))
 
     def ends(self, asked: tuple[Expr, ...]) -> str:
