@@ -11,12 +11,13 @@
 
 static tc_context context;
 static double operations;
-static volatile float sink;
+static _Thread_local volatile float sink;
 
 static void part(void *argument, tc_index thread, tc_index threads)
 {
     (void)argument, (void)thread;
-    sink = multiply_adds((long)(operations / 2 / MULTIPLY_ADDS / (double)threads + 0.5));
+    const double turns = operations / 2 / MULTIPLY_ADDS / (double)threads;
+    sink = multiply_adds((long)turns + ((double)(long)turns < turns));
 }
 
 static int call(void)

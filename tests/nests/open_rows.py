@@ -26,10 +26,11 @@ def in_two_parts(width: int) -> Case:
     row, column = sym(r) + sym(i) - 1, sym(part) * sym(w) + sym(v) + sym(j) - 1
     x, k = buffer("x", "f32", (3, 4, sym(w) * 2), "input"), buffer("k", "f32", (3, 3, 3), "packed")
     y = buffer("y", "f32", (3, 2, 4, sym(w)), "output")
-    total = Reduction("dot", "seq", "f32", (i, j), op("pair", load("x", sym(c), row, column), load("k", sym(c), sym(i), sym(j))),
-                      (row, 3 - row, column, sym(w) * 2 - 1 - column))
+    term = op("pair", load("x", sym(c), row, column), load("k", sym(c), sym(i), sym(j)))
+    total = Reduction("dot", "seq", "f32", (i, j), term, (row, 3 - row, column, sym(w) * 2 - 1 - column))
     store = Store("y", (sym(c), sym(part), sym(r), sym(v)), total)
-    return small(f"lines in two parts of {width}", (c, part, r), [Phase((v,), (), (store,))], (x, k, y), (w,), {w: width})
+    return small(f"lines in two parts of {width}", (c, part, r), [Phase((v,), (), (store,))], (x, k, y), (w,),
+                 {w: width})
 
 
 

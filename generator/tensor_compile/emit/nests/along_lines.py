@@ -48,7 +48,7 @@ def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
     if not all(step is not None and step.is_const and step.value >= 0 for step in steps):
         return False
     asked = [e for e in r.valid if lanes in e.symbols()]
-    if is_open(lanes):    # where a line ends, the kernel finds of all variables; where it begins, Line.present of these alone
+    if is_open(lanes):    # Line.present finds where a line begins of these variables alone
         return least([r], lanes) is not None and all(_along(e, lanes, r.vars) for e in asked if not _ends(e, lanes))
     return all(_along(e, lanes, r.vars) for e in asked)
 

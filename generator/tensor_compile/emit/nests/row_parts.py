@@ -43,7 +43,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
     whole = groups is None or groups.side * groups.outs == WIDE   # pieces begin where lanes do
     each = channels_of(items, channels) if kernel.grain == 1 and whole and parts.blocks is None else None
     pieces = -(-channels.value // each) if each else 1
-    e.lines += share(e, items * pieces, max(1, kernel.grain // width))
+    e.lines += share(e, items * pieces, max(1, kernel.grain // (width if parts.count else _positions(parts))))
     loops = [(e.bind(s), e.index(extent(s))) for s in alone] + [(e.fresh("part"), e.index(count))]
     part, piece = loops[-1][0], None
     if pieces > 1:
