@@ -81,10 +81,10 @@ case(moved, "interleaved: a phase without taps, and a scalar", X, """%1 = weight
 %9 = concat(%8, %7) {axis=4} : f32[n,4,5,5,2]
 %10 = reshape(%9) {shape=[n, 4, 5, 10]} : f32[n,4,5,10]""".replace("WINDOW", ONE))
 # a size that is no less than 0 by a guard alone
-GUARDED = WHOLE.replace("low=[1, 1], high=[1, 1]", "low=[0, 1], high=[0, 1]").replace(
+GUARDED = 'guard "m >= 2" m >= 2\n' + WHOLE.replace("low=[1, 1], high=[1, 1]", "low=[0, 1], high=[0, 1]").replace(
     "low=[2, 2], high=[0, 0]", "low=[0, 2], high=[0, 0]").replace(",5,5", ",m-1,5").replace(
     "4, 5, 5", "4, m - 1, 5").replace(",5,10]", ",m-1,10]").replace("4, 5, 10]", "4, m - 1, 10]")
-made = module(function('%0 "x" : f32[n,2,m+1,5]', 'guard "m >= 2" m >= 2\n' + GUARDED + """%10 = add(%7, %9) : f32[n,4,m-1,10]
+made = module(function('%0 "x" : f32[n,2,m+1,5]', GUARDED + """%10 = add(%7, %9) : f32[n,4,m-1,10]
 return "y" %10"""))
 equal([str(n.types[0]) for n in moved(made.functions["f"]).nodes if n.op == "add"], ["f32[n,4,m-1,5]"] * 2,
       "interleaved: guards say that sizes are not negative")
@@ -115,7 +115,7 @@ equal([len(n.types[0].shape) for n in dce(absorb(interleaved(made.functions["f"]
       [4, 5], "interleaved: factors of channels are absorbed, once for both")
 equal([str(n.types[0]) for n in absorb(interleaved(made.functions["f"])).nodes if n.op == "mul"], ["f32[4,2,3,3]"],
       "interleaved: by the weights")
-made = module(function('%0 "x" : f32[n,2,m+1,5]', 'guard "m >= 2" m >= 2\n' + GUARDED + """%10 = mul(%7, %9) : f32[n,4,m-1,10]
+made = module(function('%0 "x" : f32[n,2,m+1,5]', GUARDED + """%10 = mul(%7, %9) : f32[n,4,m-1,10]
 %11 = add(%10, %9) : f32[n,4,m-1,10]"""))
 equal([str(n.types[0]) for n in absorb(interleaved(made.functions["f"])).nodes if n.op == "mul"], ["f32[4,2,3,3]"],
       "absorb: guards say that sizes are not negative")
