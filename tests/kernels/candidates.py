@@ -44,6 +44,7 @@ PLANES = "windows of few planes:"
 PARTS = "turns of the outermost loop:"
 LINES = "lines of images:"
 TERM_BY_TERM = "columns term by term:"
+COPIED = "copied columns:"
 MANY = 8    # tiles of a set, of whose kernels the short form takes a third, and each at least once
 COMPILER = {"x86_64": "cc", "aarch64": "aarch64-linux-gnu-gcc", "riscv64": "riscv64-linux-gnu-gcc"}
 WHERE = {"x86_64": "x86_64", "aarch64": "aarch64", "riscv64": "riscv64"}
@@ -113,6 +114,21 @@ def kernels(panel: int) -> list[tuple[str, object, list[dict]]]:
         ("convolution 3x2 stride 2 dilation 2 groups 2, planar, dynamic",
          convolution(1, 6, sym(h), sym(w), 20, (3, 2), 2, 2, 2, 2, True, True, panel), [{h: 11, w: 8}, {h: 5, w: 5}]),
     ]
+
+
+def of_copied(tile: Candidate, panel: int) -> list[tuple[str, object]]:
+    """Products whose columns lie where no tile reads them, and all of whose sizes are known: with rows and columns that
+    full tiles leave, few and many, or none."""
+    rows, columns = tile.rows, tile.columns
+    turned = matmul(2 * rows + 1, columns + 5, 19, 0, bias=False, residual=True)
+    out = next(p for p in turned.params if p.name == "out")
+    across = replace(turned, params=tuple(replace(p, order=(1, 0)) if p is out else p for p in turned.params))
+    return [("rests of both", matmul(3 * rows + 1, 2 * columns + 4, 19, 0, 2, bias=False)),
+            ("more than half of a register is left", matmul(2 * rows + rows // 2, columns + 9, 8, 0, 3)),
+            ("no rest", matmul(2 * rows, 2 * columns, 5, 0, 2, residual=True)),
+            ("fewer columns than a tile has", matmul(rows + 1, columns - 11, 32, 0, 2, bias=False)),
+            ("a turned", matmul(2 * rows - 1, columns + 1, 7, 0, 2, transposed=True)),
+            ("results column by column", across), ("one term", matmul(rows, columns + 20, 1, 0, 2))]
 
 
 def cut(tile: Candidate, panel: int) -> list[tuple[str, object, list[dict], tuple[int, ...]]]:
@@ -295,6 +311,12 @@ def cases(isa: str, target: targets.Target, everything: bool) -> list[Case]:
             three = window(3, 6, 20, product, pad=i // 3 % 2, panel=target.panel)
             if table.refusal(three, whole) is None:
                 out.append(Case(f"{a} x {b} 3x3 of three channels", three, {}, (whole,), whole))
+        if tile.dtype == "f32":
+            own = replace(schedules(tile, target)[2], packed_b=True, epilogue="registers")
+            for j, (name, kernel) in enumerate(of_copied(tile, target.panel)):
+                forms = (own, replace(own, mc=2 * tile.rows, nc=2 * tile.columns))
+                out += [Case(f"{COPIED} {name}", kernel, {}, (form,), form) for form in forms
+                        if (everything or (i + j) % 3 == 0) and table.refusal(kernel, form) is None]
         if tile.dtype == "f32" and (everything or i % 3 == 0):   # a team shares panels
             whole = matmul(tile.rows, 2 * tile.columns + 52, 19, target.panel)
             out.append(Case("one tile of rows", whole, {}, (plain := schedules(tile, target)[2],), plain))
@@ -405,6 +427,8 @@ def main() -> None:
                 ok(lines == (11 if multiplies_four(isa) else 0), f"{isa}: images of few channels")
                 run(program(todo, tools, Path(folder) / isa), isa, wrapper)
                 continue
+            known = isa in ("avx2", "avx512")
+            ok(any(c.name.startswith(COPIED) for c in todo) == known, f"{isa}: tiles of copied columns")
             texts = [emit_contraction(c.kernel, list(c.candidates), "turned").text for c in todo if c.name == TURNED]
             across = all("tc_store_across(" in text for text in texts) and any("_edge(" in text for text in texts)
             ok(not texts or across == instruction_set(isa).has_vectors,

@@ -65,11 +65,14 @@ def micro_pointers(rows: int, columns: int, steps: bool) -> int:
     return rows + 2 + multiples + (3 if steps else 2 if rows >= 3 else 0)
 
 
-def step_cycles(isa: InstructionSet, rows: int, columns: int, fmas: float = 0.0) -> float:
+def step_cycles(isa: InstructionSet, rows: int, columns: int, fmas: float = 0.0, half: bool = False) -> float:
     """Cycles of one k of a tile: bound by multiply-adds, by loads, or by the latency of its own accumulators. fmas:
     those of a processor in a cycle, where they are not the instruction set's. One that does half of them takes vectors
-    in halves, loads as well."""
-    row, slower = max(1, columns // isa.lanes), isa.fmas / fmas if fmas else 1.0
+    in halves, loads as well. half: of a row's last register the first half alone is computed: that saves time there,
+    and elsewhere costs none."""
+    row, slower = float(max(1, columns // isa.lanes)), isa.fmas / fmas if fmas else 1.0
+    if half:
+        row -= 0.5
     return max(slower * max(rows * row / isa.fmas, (rows + row) / isa.loads), float(isa.latency)) + LOOP
 
 

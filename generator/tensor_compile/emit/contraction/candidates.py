@@ -20,7 +20,7 @@ from . import image_lines, padding, schedule_blocks, term_by_term
 from .access import Access
 from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, Candidate, candidates, micro_pointers, registers_needed, \
     step_cycles, tile_step_cycles
-from .in_registers import NAMED_TURN, named, own_columns, stands_alone, together, turn_terms
+from .in_registers import copied, half_register, NAMED_TURN, named, own_columns, stands_alone, together, turn_terms
 from .product_forms import form
 from .schedule_tiles import Band, by_panels, tiles
 
@@ -93,9 +93,10 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
         smallest = min(c.columns for c in candidates(isa.name) if c.dtype == kernel.product.tiles)
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
-    if schedule.epilogue == "registers" and (schedule.packed_a or schedule.packed_b):
+    own_panels = copied(access, schedule)
+    if schedule.epilogue == "registers" and (schedule.packed_a or schedule.packed_b) and not own_panels:
         return "only micro-kernels take copies"
-    if schedule.epilogue == "registers" and access.columns.is_const \
+    if schedule.epilogue == "registers" and not own_panels and access.columns.is_const \
             and access.columns.value < own_columns(access, schedule):
         return "no tile is full"
     return schedule_blocks.refusal(access, schedule)
@@ -198,7 +199,10 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
                 yield replace(plain, packed_b=True)
                 wide = max(1, target.l2 // 2 // (4 * most * access.sums) // tile.columns) * tile.columns
                 wide = min(wide, -(-size(access.columns) // tile.columns) * tile.columns)
-                yield replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
+                many = replace(plain, packed_b=True, nc=wide, mc=_near_rows(access, tile, target))
+                yield many
+                for memory in (replace(plain, packed_b=True), many):
+                    yield replace(memory, epilogue="registers")
             some = kc if a or b else _whole_taps(access, kc, 2 * room)
             if some or a:
                 yield replace(plain, kc=some, mc=mc, nc=nc, packed_a=a, packed_b=b)
@@ -410,8 +414,8 @@ class _Model:
                 self.paces = (first * reads.l1d, second * reads.l2, beyond * reads.l3)
         elif schedule.packed_b:   # panels that were copied just now
             self.paces = (reads.l1d, reads.l1d, reads.l3)
-        # groups of columns that are copied end between two lines of a pair
-        self.parted = schedule.packed_b and self.n > schedule.nr and schedule.nr % PAIR > 0
+        # groups of columns that are copied end between two lines of a pair, where other groups would not
+        self.parted = schedule.packed_b and self.n > schedule.nr and schedule.nr % PAIR > 0 and self.n % PAIR == 0
         # the part of the terms that a full tile computes: taps that lie in the padding are left out
         self.part = padding.computed(access, schedule.mr) if schedule_blocks.skips_padding(access, schedule) else 1.0
         self.times: dict[tuple[int, int], float] = {}    # of tiles, by height and width
@@ -433,7 +437,9 @@ class _Model:
         return time
 
     def tile_time(self, height: int, width: int) -> float:
-        whole = self.schedule.epilogue == "registers" and (height, width) == (self.schedule.mr, self.schedule.nr)
+        own_panels = copied(self.access, self.schedule)
+        whole = self.schedule.epilogue == "registers" \
+            and (own_panels or (height, width) == (self.schedule.mr, self.schedule.nr))
         if whole and together(self.access, self.schedule):
             return self.sums_time(height, width, self.access.sums, whole)
         return self.access.sums * self.sums_time(height, width, 1, whole)
@@ -447,7 +453,7 @@ class _Model:
         if self.form.tiles:
             step = tile_step_cycles(height, columns, depth)
         else:
-            step = self.form.pace * step_cycles(self.isa, height, columns, self.target.fmas(self.isa))
+            step = self.form.pace * step_cycles(self.isa, height, columns, self.target.fmas(self.isa), self.half(width))
             step += self.conflicts(height) + EDGE * height * self.edges
         slower = self.isa.fmas / self.target.fmas(self.isa)    # vectors in halves, at the ends of tiles as well
         stream = self.form.b_bytes * self.k * columns / self.pace(width) + self.a_row_bytes * height / self.row_pace
@@ -463,6 +469,13 @@ class _Model:
             if self.access.bounds and not self.schedule.packed_a:
                 time += (self.access.taps or 1) * height
         return time
+
+    def half(self, width: int) -> bool:
+        """A tile of columns that were copied computes half of its last register."""
+        rest, nr = self.n % self.schedule.nr, self.schedule.nr
+        last = rest > 0 and width == -(-rest // self.isa.lanes) * self.isa.lanes and (width < nr or self.n < nr)
+        return last and copied(self.access, self.schedule) \
+            and half_register(self.access, replace(self.schedule, nr=width), rest)
 
     def conflicts(self, height: int) -> float:
         """Cycles a term that rows wait because too many of them lie in one set of the first cache."""

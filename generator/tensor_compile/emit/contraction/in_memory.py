@@ -24,7 +24,7 @@ from .biases import bias_of
 from .candidate_table import PANEL
 from .copies import Copies
 from .epilogue import Epilogue, Four, names_of
-from .in_registers import PART_PARAMETERS, own_columns, own_tile, stands_alone, streamed, turn_terms
+from .in_registers import copied, own_columns, own_tile, Panels, PART_PARAMETERS, stands_alone, streamed, turn_terms
 from ..index import c_index
 from ..constants import constant
 from ..scalar import C_TYPE
@@ -124,11 +124,12 @@ class _Emitter:
             loaded = f"tcv_load_i32({acc})"
             return f"tcv_add_i32({loaded}, tcv_splat_i32((int32_t){start}))" if later else loaded
         number = {band: i for i, band in enumerate(bands)}
-        alone = stands_alone(access, schedule)
+        alone, own_panels = stands_alone(access, schedule), copied(access, schedule)
+        library = not (alone or own_panels)
         four = None if alone else epilogue.four(self.isa.vectors)
         ahead, ahead_step = epilogue.ahead()
         across = None if access.product.integer else epilogue.across()
-        band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(() if alone else bands)]
+        band_texts = [{"i": i, "widths": self.widths(band)} for i, band in enumerate(bands if library else ())]
         counts = ([(schedule.mr, plan.full)] if plan.full else []) + sorted(plan.rests.items())
         wide = {r: band.columns for r, band in plan.rests.items() if band.columns > schedule.nr}
         place_first, place_row = place(kernel, access, self.names)
@@ -201,7 +202,8 @@ class _Emitter:
             "fetches": schedule.prefetch and unit == PANEL and not later_terms(access, schedule),
             "soon": len(kernel.params) + 1,
             "zeros": 0, "own_tile": "", "own_text": "", "own_columns": own_columns(access, schedule),
-            "alone": alone, "edge_tile": "", "edge_text": "", "whole": self.whole(four),
+            "alone": alone, "library": library, "copied": [], "edge_tile": "", "edge_text": "",
+            "whole": self.whole(four),
             "whole_columns": self.whole_columns, **self.straightness(four),
             "four_partial": "\n".join(four.partial) if four else "",
             "if_inside": " && t->inside" if access.bounds else "", **self.waiting_run(0, 0),
@@ -214,12 +216,16 @@ class _Emitter:
                    "across_place": "\n".join(across.place) if across else "",
                    "in_turn": across is not None and not across.together,
                    "across_step": across.step if across else "",
-                   "stores_across": across is not None and across.together and not alone,
+                   "stores_across": across is not None and across.together and library,
                    "across_acc": "tcv_add_f32(tcv_load_f32(acc + (r * width + c)), zero)",
                    # what the epilogue of full tiles needs beside the sums is the place of the first row of a run
                    "or_starts": " && run->rows == 0" if across and turned and not ahead
                    and "t->" not in "".join(across.value) else ""}
-        if schedule.epilogue == "registers":
+        if own_panels:
+            tiles, text = self.of_panels(across.step if across else "", across is not None and not across.together)
+            values |= {"copied": tiles, "copied_text": text,
+                       "finishes": epilogue.finishes(len(tiles) * schedule.mr * max(1, schedule.nr // PANEL))}
+        elif schedule.epilogue == "registers":
             columns = own_columns(access, schedule)
             unmasked = epilogue.unmasked(columns) if columns % PANEL == 0 else ""
             step = across.step if across and turned else ""
@@ -239,12 +245,28 @@ class _Emitter:
         values |= self.in_parts()
         if cuts or not schedule.blocked:
             values |= self.in_taps(most_height)
-            values["walk_text"] = "" if alone else expand_file("contraction/walk.c.in", values).rstrip("\n")
+            values["walk_text"] = expand_file("contraction/walk.c.in", values).rstrip("\n") if library else ""
         values |= Copies(kernel, schedule, access, self.isa, self.names, self.blocks).values()
         values |= self.in_blocks() if schedule.blocked else {}
         pieces = {"store": "store.c.in", "region": "blocks.c.in" if schedule.blocked else "taps.c.in"}
         values |= {name: expand_file(f"contraction/{file}", values).removesuffix("\n") for name, file in pieces.items()}
         return expand_file("contraction/memory.c.in", values).rstrip("\n")
+
+    def of_panels(self, across: str, in_turn: bool) -> tuple[list[dict[str, object]], str]:
+        """The tiles of columns that were copied, by their rows and columns, and their text."""
+        schedule, (m, n) = self.schedule, (self.access.rows.value, self.access.columns.value)
+        apart = self.blocks.terms * PANEL + self.blocks.panel_skew
+        tiles: list[dict[str, object]] = []
+        texts: list[str] = []
+        for rows in (*((schedule.mr,) if m >= schedule.mr else ()), *((m % schedule.mr,) if m % schedule.mr else ())):
+            for columns in (*((schedule.nr,) if n >= schedule.nr else ()),
+                            *((n % schedule.nr,) if n % schedule.nr else ())):
+                one = replace(schedule, mr=rows, nr=-(-columns // PANEL) * PANEL)
+                name, text = own_tile(self.kernel, one, self.names, self.own, across=across, in_turn=in_turn,
+                                      panels=Panels(columns, apart))
+                tiles.append({"rows": rows, "columns": columns, "name": name})
+                texts.append(text.rstrip("\n"))
+        return tiles, "\n\n".join(texts)
 
     def in_parts(self) -> dict[str, object]:
         """How tiles of the kernel's own take some turns of the outermost loop over terms after the others. light: the

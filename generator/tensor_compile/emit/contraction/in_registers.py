@@ -4,11 +4,13 @@
 It computes tiles whose rows all exist, and whose columns do: `own_columns` of them. The kernel's driver (in_memory.py)
 has all others computed by the library. Distances that are known are part of the code. It is worth its compilation where
 sums are short. Where terms of a row lie so far apart that the library has no row of zeros for the padding, a second
-tile computes the positions at the edges, and the last rows: `stands_alone`.
+tile computes the positions at the edges, and the last rows: `stands_alone`. Where columns are copied and all sizes are
+known, every tile is the kernel's own: `copied`.
 """
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Mapping, Sequence
 
 from ...instruction_sets import instruction_set
@@ -71,6 +73,14 @@ class _Term:
     pairs: list[Pair]
 
 
+@dataclass(frozen=True, slots=True)
+class Panels:
+    """Columns of a tile that were copied to panels: `stored` of them exist; apart: elements from panel to panel."""
+
+    stored: int
+    apart: int
+
+
 def own_columns(access: Access, schedule: Schedule) -> int:
     """Columns that a tile stores: all of its own, or all that the kernel has, where the last panel alone lacks some."""
     columns = access.columns
@@ -100,6 +110,16 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
 
 
+def copied(access: Access, schedule: Schedule) -> bool:
+    """Every tile is the kernel's own, of columns that were copied: there are two heights and two widths of them at
+    most, and all are known."""
+    known = access.rows.is_const and access.columns.is_const and access.terms.is_const
+    plain = not (schedule.packed_a or schedule.kc or schedule.prefetch or schedule.compact or schedule.bands)
+    wide = instruction_set(schedule.isa).vectors in ("AVX2", "AVX512")
+    return schedule.epilogue == "registers" and schedule.packed_b and plain and wide and known \
+        and schedule.dtype == "f32" and access.sums == 1 and not access.bounds and len(access.inside) == 1
+
+
 def line_of_planes(line: TermLoop, channels: TermLoop) -> bool:
     """The two loops are a line of a window over few channels that lie far apart, each position beside the next one, as
     of a model's own image."""
@@ -127,24 +147,28 @@ def named(schedule: Schedule) -> bool:
         and registers_needed(isa, schedule.mr, schedule.nr) == isa.registers
 
 
-def half_register(access: Access, schedule: Schedule) -> bool:
+def half_register(access: Access, schedule: Schedule, stored: int) -> bool:
     """Of the last register of columns no more than half exists, which is all that a tile computes: of processors whose
-    multiply-adds of 512 bits are two of 256, it takes half the time."""
+    multiply-adds of 512 bits are two of 256, it takes half the time. stored: columns that exist."""
     isa = instruction_set(schedule.isa)
     plain = access.sums == 1 and not schedule.in_parts and schedule.dtype == "f32"
-    return isa.vectors == "AVX512" and plain and schedule.nr - own_columns(access, schedule) >= isa.lanes // 2
+    return isa.vectors == "AVX512" and plain and schedule.nr - stored >= isa.lanes // 2
 
 
 def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, str], own: str,
              edge: bool = False, unmasked: str = "", across: str = "", run_rows: int = 0,
-             in_turn: bool = False) -> tuple[str, str]:
+             in_turn: bool = False, panels: Panels | None = None) -> tuple[str, str]:
     """The name of the function, and its text. edge: the tile of positions some of which do not exist. unmasked: where
     the epilogue need not ask a mask (Epilogue.unmasked). across: the distance of two columns where results are stored
     column by column (Epilogue.across). run_rows: so many rows of neighbouring tiles wait for that. in_turn: where rows
-    of a column do not follow one another."""
+    of a column do not follow one another. panels: where columns were copied."""
     access, isa = Access.of(kernel), instruction_set(schedule.isa)
     rows, columns, lanes, vector = schedule.mr, schedule.nr, isa.lanes, isa.lanes > 1
-    name = f"{own}tile_{rows}x{columns}{'_edge' if edge else ''}"
+    stored = panels.stored if panels else own_columns(access, schedule)
+    name = f"{own}tile_{rows}x{stored if panels else columns}{'_edge' if edge else ''}"
+    if panels:
+        (terms,) = access.inside
+        access = replace(access, inside=(replace(terms, b=const(PANEL)),), b_piece=const(panels.apart))
     parameter, kind = {p.name: i for i, p in enumerate(kernel.params)}, form(schedule.dtype, schedule.isa)
     *taps, inner = access.border if edge else access.inside
     line = taps.pop() if not edge and len(taps) > schedule.in_parts and walks_planes((*taps, inner)) else None
@@ -154,11 +178,11 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
     if each:
         taps, inner = [*taps, inner], TermLoop(Sym("one", 0, 0), const(1), const(1), const(0))
     k_names = {loop.var: f"k{i}" for i, loop in enumerate(taps)}
-    stored, at_once = own_columns(access, schedule), access.sums if together(access, schedule) else 1
+    at_once = access.sums if together(access, schedule) else 1
     of_sum = columns // lanes    # registers of a row
     regs = of_sum * at_once
     per_piece = max(1, min(16, columns) // lanes)
-    half = regs - 1 if half_register(access, schedule) else regs
+    half = regs - 1 if half_register(access, schedule, stored) else regs
     prefix = ["tch" if v == half else "tct" for v in range(regs)]
 
     def text(e: Expr, extra: Mapping[Sym, str] | None = None) -> str:
@@ -270,17 +294,19 @@ def own_tile(kernel: ContractionKernel, schedule: Schedule, names: Mapping[Sym, 
         "name": name, "own": own, "rows": rows, "columns": columns, "a_parameter": parameter[kernel.a.buffer],
         "many": access.sums > at_once, "together": at_once > 1, "sums": access.sums,
         "other_sums": [{"s": s, "b_k": b} for s, b in enumerate(b_of) if s],
-        "seconds": ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
+        "seconds": "panels" if panels else
+        ", ".join(f"(const {kind.b_c} *)p[{parameter[b.buffer]}]" for b in kernel.b),
         "b_c": kind.b_c, "names": kind.names, "parts": parts, "turns": text(taps[0].extent) if parts else "",
         "part_parameters": PART_PARAMETERS if parts else "", "named": by_name,
         "registers": [{"name": x, "number": i} for i, x in enumerate(
             [*(f"r{r}_{v}" for r in range(rows) for v in range(regs)), *(f"s{r}" for r in range(rows)), "b0"])],
-        "b_offset": "0" if parts else text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}),
+        "b_offset": "0" if parts or panels else
+        text(access.b_offset, {access.column: "j", **batch_names(kernel, "t->")}),
         "lanes": lanes, "edge": edge,
         "bounds": [{"e": e, "term": text(b.term, k_names)} for e, b in enumerate(access.bounds if edge else ())],
         "row_list": [_Row(r, offset(r), finish(r), exists(r) if edge else "", finish_unmasked(r))
                      for r in range(rows)],
-        "run_rows": run_rows, "run_parameter": ", float *y" if run_rows else "",
+        "run_rows": run_rows, "run_parameter": ", float *y" if run_rows else ", const float *panels" if panels else "",
         "across": across, "in_turn": in_turn, "across_list": column_by_column(), "stored": bool(across) and not edge,
         "unmasked": unmasked, "pointers": ", ".join(f"p[{i}]" for i in range(len(kernel.params))),
         "sizes": ", ".join(f"d[{i}]" for i in range(len(kernel.dims))) or "0",
