@@ -360,7 +360,7 @@ def _store(epilogue: Epilogue, four: Four, own: str, pointers: str) -> dict[str,
     """Of contraction/store.c.in: sums that are large wait in memory."""
     return {"finishes": epilogue.finishes(1), "across": False, "stores_across": False, "started": "",
             "partial": not epilogue.whole_panels,
-            "alone": False, "four_value": "\n".join(four.value), "four_partial": "\n".join(four.partial),
+            "library": True, "four_value": "\n".join(four.value), "four_partial": "\n".join(four.partial),
             "four_place": "\n".join(four.place), "four_factors": four.factors, "most": f"{MOST_FACTOR}f",
             "four_narrow": False, "four_late": False, "later": False, "starts_parameter": "", "sum_c": "int32_t",
             "vector": True, "integer": True, "whole_accs": "tcv_load_i32(acc + c)",
