@@ -30,7 +30,6 @@ MEMORY = 4 << 30
 GRACE = 5            # seconds of processor time beyond those of the clock: where nobody is left to stop the program
 FILE = 256 << 20     # of the graph, and of what the program says
 MESSAGES = 1 << 20   # of that, what is shown
-# No source, whatever the compiler makes of it.
 HEADERS = host_programs.CAPTURE / "include"
 TARGET = "model"     # in the compiler's depfiles
 # What old C lets pass and is never meant in a model: an operation that is not there, a number in a tensor's place, a

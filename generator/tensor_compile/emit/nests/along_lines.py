@@ -2,7 +2,8 @@
 """Windows whose lanes follow a line of the image: where the last axis of a plain tensor is its width.
 
 A line is cut into vectors of 16 results. Those at the padding are code of their own, in which terms are selected and
-loads keep to the line; in the others every lane has every term. Of a stride of 2, two terms of a window that follow one
+loads keep to the line; in the others every lane has every term. Of a line whose length is not known (open_rows.py) the
+last vector finds its lanes when it runs. Of a stride of 2, two terms of a window that follow one
 another take the elements of even and of odd numbers of one contiguous load; of a stride of 3, 4 or 8 as many terms as
 follow one another within a stride are parts of one run of memory (in_turn.py). Long windows of a line, as depthwise
 convolutions of sounds have them, load each element twice or so, and vectors of 512 bits are put together of two: nearly
@@ -19,7 +20,7 @@ from ...loops.scalars import loads, Rewriter, rewritten, walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, is_nonnegative, sym
 from .in_turn import taken
-from .open_rows import is_open, least
+from .open_rows import is_open, least, reaches_behind
 from ..scalar import V_TYPE, CValue, Scope, ScalarEmitter, extent, splat
 
 LANES = 16
@@ -49,13 +50,9 @@ def follows(r: Reduction, lanes: Sym, buffers: dict[str, Buffer]) -> bool:
         return False
     asked = [e for e in r.valid if lanes in e.symbols()]
     if is_open(lanes):    # Line.present finds where a line begins of these variables alone
-        return least([r], lanes) is not None and all(_along(e, lanes, r.vars) for e in asked if not _ends(e, lanes))
+        return least([r], lanes) is not None \
+            and all(_along(e, lanes, r.vars) for e in asked if not reaches_behind(e, lanes))
     return all(_along(e, lanes, r.vars) for e in asked)
-
-
-def _ends(e: Expr, lanes: Sym) -> bool:
-    step = e.coefficient(lanes)
-    return step is not None and step.is_const and step.value < 0
 
 
 def _along(e: Expr, lanes: Sym, variables: tuple[Sym, ...]) -> bool:

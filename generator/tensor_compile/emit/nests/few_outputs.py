@@ -23,11 +23,12 @@ from ...symbolic import Expr, Sym, const, floordiv, is_nonnegative, product, sym
 from ..scalar import ScalarEmitter, extent
 from .along_lines import LANES, follows
 from .items import next_item, positions, share
-from .lane_groups import factors, sums
-from .open_rows import is_open, least, Piece, reaches_behind, walk
+from .lane_groups import factors
+from .open_rows import is_open, least, Piece, reaches_behind, walk_row
+from .window import windows_of
 
-MOST_WIDTH = 8    # vectors of a block
-LEAST = 32        # and of a part of a line whose length is not known
+MOST_WIDTH = 8      # vectors of a block
+LEAST_VECTORS = 32  # of a part of a line whose length is not known
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +48,11 @@ class Sum:
 
 @dataclass(frozen=True, slots=True)
 class FewOutputs:
-    """sums: several where results of convolutions are added. out: the variables of the output channels (none: there is
-    one; several where channels become positions); outs: how many channels a block has; block: the variable of blocks of
-    a single variable (None: there is one); rows: the others,
-    and that of blocks; lanes: along the line, which is cut into `count` blocks of `width` vectors, the last of
-    which has fewer; 0 of a line whose length is not known."""
+    """sums: several where results of convolutions are added. out: the variables of the output channels: none where
+    there is one channel, several where channels become positions. outs: how many channels a block has. block: the
+    variable of the blocks; None where there is one. rows: the other variables, and that of the blocks. lanes: the
+    variable along the line, which is cut into `count` blocks of `width` vectors, the last of which has fewer. count: 0
+    of a line whose length is not known."""
 
     sums: tuple[Sum, ...]
     out: tuple[Sym, ...]
@@ -84,7 +85,7 @@ class FewOutputs:
     @property
     def part(self) -> int:
         """Positions of a part of a line whose length is not known."""
-        return LANES * self.width * -(-LEAST // self.width)
+        return LANES * self.width * -(-LEAST_VECTORS // self.width)
 
     def blocks(self) -> Iterator[tuple[Expr, Sym | None, int]]:
         """Which blocks are code of their own: the first position, the variable that it depends on, and how many vectors
@@ -106,7 +107,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> FewOutputs | None:
     (phase,), (lanes,) = kernel.phases, kernel.phases[0].vars
     if not phase.vector or any(x.dynamic for x in phase.stores):
         return None
-    found = [_sum(r, kernel, lanes) for r in sums(phase.stores)]
+    found = [_sum(r, kernel, lanes) for r in windows_of(phase.stores)]
     parts = [x for x in found if x is not None]
     if not parts or len(parts) < len(found) or len({out for _, out in parts}) > 1:
         return None
@@ -335,7 +336,7 @@ def _of_open(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, part
     whole = Piece(LANES * form.width, LANES * form.width, LANES * form.width, tests,
                   lambda at: _block(e, stores, form, _all(form, sym(at), form.width)))
     counts = dict.fromkeys((*range(form.width, 0, -2), 1))    # one or two of them take what is left of a line
-    walk(e, form.lanes, low, high, [*([whole] if tests else []), *map(asking, counts)])
+    walk_row(e, form.lanes, low, high, [*([whole] if tests else []), *map(asking, counts)])
 
 
 def _block(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, block: Block) -> None:
@@ -412,7 +413,7 @@ def _store(e: ScalarEmitter, stores: tuple[Store, ...], form: FewOutputs, first:
         e.open((lane,))
         e.names[lane] = "0"
         e.width, e.vector, e.lanes = LANES, lane, lanes or None
-        for x, of in zip(sums(here), accs, strict=True):
+        for x, of in zip(windows_of(here), accs, strict=True):
             e.know(x, of[o])
         e.stores(here)
         e.width, e.vector, e.lanes = 1, None, None

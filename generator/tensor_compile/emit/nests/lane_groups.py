@@ -14,13 +14,13 @@ from typing import Sequence
 
 from ...instruction_sets import InstructionSet, WIDE
 from ...loops.accesses import written
-from ...loops.loop_ir import LoopNestKernel, Phase, Store
+from ...loops.loop_ir import LoopNestKernel, Phase
 from ...loops.scalar_ir import Load, Reduction, Scalar
-from ...loops.scalars import Rewriter, rewritten, walk
+from ...loops.scalars import Rewriter, rewritten
 from ...records import dataclass
 from ...symbolic import Expr, Sym, ZERO, const, floordiv, is_nonnegative, sym
 from ..scalar import ScalarEmitter, extent
-from .window import Cut
+from .window import Cut, windows_of
 from . import open_rows
 
 MOST_WIDTH = 8      # positions side by side
@@ -68,7 +68,7 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> LaneGroups | None:
     (phase,) = kernel.phases
     if phase.reduces or len(phase.vars) != 1 or not phase.vector or any(x.dynamic for x in phase.stores):
         return None
-    (lane,), found = phase.vars, sums(phase.stores)
+    (lane,), found = phase.vars, windows_of(phase.stores)
     outs = extent(lane)
     if len(found) != 1 or not outs.is_const or not 1 < outs.value < WIDE:
         return None
@@ -76,10 +76,6 @@ def find(kernel: LoopNestKernel, isa: InstructionSet) -> LaneGroups | None:
     if loads is None or loads[0].buffer in written(kernel):
         return None
     return _form(kernel, found[0], loads, outs.value, isa)
-
-
-def sums(stores: Sequence[Store]) -> list[Reduction]:
-    return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
 
 
 def factors(r: Reduction) -> tuple[Load, Load] | None:
@@ -166,7 +162,7 @@ def _block(e: ScalarEmitter, form: LaneGroups, phases: Sequence[Phase], block: E
     e.lines.append(f"const tc_index {name} = {e.index(first)};")
     lanes, steady = groups * form.outs, e.steady
     e.width, e.vector, e.lanes, e.steady = WIDE, v, None if lanes == WIDE else str(lanes), lanes == WIDE
-    _Sums(e, form, [sums(phase.stores)[0] for phase in phases], first, groups).compute()
+    _Sums(e, form, [windows_of(phase.stores)[0] for phase in phases], first, groups).compute()
     stores = [x for phase in phases for x in phase.stores]
     done = [(x, e.value(x.value)) for x in stores]
     for x, result in done:

@@ -19,12 +19,12 @@ from ..scalar import ScalarEmitter, extent, indent
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Code for `count` positions, written by a function that is told the first one: where at least `left` are left, and
-    each of `tests` holds for the first `told` of them. begins: and where these are the first ones of the row."""
+    """Code for `count` positions, written by a function that gets the first one: where at least `left` are left, and
+    each of `tests` holds for the first `tested` of them. begins: and where these are the first ones of the row."""
 
     count: int
     left: int
-    told: int
+    tested: int
     tests: Sequence[Expr]
     write: Callable[[Sym], None]
     begins: bool = False
@@ -36,7 +36,7 @@ def is_open(row: Sym) -> bool:
 
 def least(windows: Iterable[Reduction], row: Sym) -> list[Expr] | None:
     """The tests of the windows' terms that depend on the position, each as it is for the term for which it is least;
-    None where one is not told by the position alone."""
+    None where one does not depend on the position, or on a term's variables, by constant steps."""
     found: dict[Expr, None] = {}
     for r in windows:
         for e in r.valid:
@@ -73,7 +73,8 @@ def reaches_behind(test: Expr, row: Sym) -> bool:
     return step.value < 0
 
 
-def told(stores: Iterable[Store], row: Sym, holds: Callable[[Expr], bool] = lambda e: True) -> tuple[Store, ...]:
+def without_tests(stores: Iterable[Store], row: Sym, holds: Callable[[Expr], bool] = lambda e: True
+                  ) -> tuple[Store, ...]:
     """The stores where all tests of their windows that depend on the position hold, or those of which that is known."""
     def leaf(s: Scalar) -> Scalar | None:
         if not isinstance(s, Reduction):
@@ -84,7 +85,7 @@ def told(stores: Iterable[Store], row: Sym, holds: Callable[[Expr], bool] = lamb
     return tuple(rewritten(x, change) for x in stores)
 
 
-def walk(e: ScalarEmitter, row: Sym, low: str, high: str, pieces: Sequence[Piece]) -> None:
+def walk_row(e: ScalarEmitter, row: Sym, low: str, high: str, pieces: Sequence[Piece]) -> None:
     """The loop over the positions from low to high. The last piece takes what no other one does."""
     at = Sym(row.name, 0, row.hi)
     name = e.names[at] = e.fresh("at")
@@ -98,7 +99,7 @@ def walk(e: ScalarEmitter, row: Sym, low: str, high: str, pieces: Sequence[Piece
         fits = [f"{name} == 0"] if piece.begins else []
         fits += [f"{name} + {piece.left} <= {high}"] if piece.left > 1 else []
         for test in piece.tests:
-            worst = sym(at) + (piece.told - 1) if reaches_behind(test, row) else sym(at)
+            worst = sym(at) + (piece.tested - 1) if reaches_behind(test, row) else sym(at)
             fits.append(f"{e.index(test.substitute({row: worst}))} >= 0")
         head = f"if ({' && '.join(fits)}) {{" if fits else "{"
         e.lines += [f"{'else ' if number else ''}{head}", *indent(lines), f"    {name} += {piece.count};", "}"]

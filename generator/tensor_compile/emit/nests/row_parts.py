@@ -11,7 +11,6 @@ from typing import Callable, Protocol, Sequence
 from ...instruction_sets import WIDE
 from ...loops.loop_ir import LoopNestKernel, Phase, Store
 from ...loops.scalar_ir import Reduction
-from ...loops.scalars import walk
 from ...records import dataclass
 from ...symbolic import Expr, Sym, const, floordiv, product, sym
 from .items import channels_of, next_item, positions, share
@@ -19,8 +18,8 @@ from .row_sums import copied
 from ..scalar import ScalarEmitter, extent, indent
 from . import along_lines, lane_groups, open_rows, window
 
-LEAST = 32    # positions of a part of a row whose number of positions is not known
-Piece = tuple[str, str]    # the first channel and the one behind the last
+LEAST_POSITIONS = 32    # of a part of a row whose number of positions is not known
+Channels = tuple[str, str]    # the first one, and the one behind the last
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +30,8 @@ class RowParts:
     groups: lane_groups.LaneGroups | None = None
 
 
-def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callable[[list[Phase], Piece | None], None]
-         ) -> None:
+def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts,
+         body: Callable[[list[Phase], Channels | None], None]) -> None:
     """body: writes the loop over the channels of some positions, a phase each."""
     parts, groups = form.cut, form.groups
     width, size = parts.width, extent(parts.row)
@@ -55,8 +54,8 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
         e.lines += [f"const tc_index {piece[0]} = {loops[-1][0]} * {each};",
                     f"const tc_index {piece[1]} = tc_min({piece[0]} + {each}, {e.index(channels)});"]
 
-    def some(first: Expr, size: int, told: bool = False) -> None:
-        one = replace(phase, stores=open_rows.told(phase.stores, parts.row)) if told else phase
+    def some(first: Expr, size: int, all_terms: bool = False) -> None:
+        one = replace(phase, stores=open_rows.without_tests(phase.stores, parts.row)) if all_terms else phase
         copies = [copied(one, parts.row, first + i, "") for i in range(size)]
         if groups is not None:
             lane_groups.emit(e, groups, copies, piece)
@@ -67,7 +66,7 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
             along(e, [x for one in copies for x in one.stores], phase.vars[0], parts)
 
     if parts.count is None:
-        _open(e, parts, part, _windows(phase.stores), some)
+        _open(e, parts, part, window.windows_of(phase.stores), some)
     else:
         _known(e, parts, part, parts.count, some)
     e.lines += next_item([name for name, _ in loops], [size for _, size in loops])
@@ -75,9 +74,9 @@ def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: RowParts, body: Callabl
 
 
 class Some(Protocol):
-    """Writes the code of so many positions from `first` on. told: all of them have all terms."""
+    """Writes the code of so many positions from `first` on. all_terms: all of them have all terms."""
 
-    def __call__(self, first: Expr, size: int, told: bool = False) -> None: ...
+    def __call__(self, first: Expr, size: int, all_terms: bool = False) -> None: ...
 
 
 def _known(e: ScalarEmitter, parts: window.Cut, part: str, count: int, some: Some) -> None:
@@ -109,23 +108,23 @@ def _known(e: ScalarEmitter, parts: window.Cut, part: str, count: int, some: Som
 
 def _positions(parts: window.Cut) -> int:
     """Of a part of a row whose number of positions is not known: whole pieces."""
-    return parts.width * -(-LEAST // parts.width)
+    return parts.width * -(-LEAST_POSITIONS // parts.width)
 
 
 def _open(e: ScalarEmitter, parts: window.Cut, part: str, windows: list[Reduction], some: Some) -> None:
     """The code of the parts of a row whose number of positions is not known. The first one also has the positions at
     the padding, so that the others begin with one that has all terms."""
     tests, size, width = open_rows.least(windows, parts.row) or [], e.index(extent(parts.row)), parts.width
-    first, most = open_rows.before(tests, parts.row), _positions(parts)
-    low, high, more = e.fresh("low"), e.fresh("high"), f" + {first}" if first else ""
+    padded, most = open_rows.before(tests, parts.row), _positions(parts)
+    low, high, more = e.fresh("low"), e.fresh("high"), f" + {padded}" if padded else ""
     begin = f"{part} * {most}{more}"
-    e.lines += [f"const tc_index {low} = {f'{part} > 0 ? {begin} : 0' if first else begin};",
+    e.lines += [f"const tc_index {low} = {f'{part} > 0 ? {begin} : 0' if padded else begin};",
                 f"const tc_index {high} = tc_min({begin} + {most}, {size});"]
 
     def whole(count: int) -> open_rows.Piece:
         return open_rows.Piece(count, count, count, tests, lambda at: some(sym(at), count, True))
     alone = open_rows.Piece(1, 1, 0, (), lambda at: some(sym(at), 1))
-    open_rows.walk(e, parts.row, low, high, [*(whole(count) for count in (width, width // 2) if count > 1), alone])
+    open_rows.walk_row(e, parts.row, low, high, [*(whole(count) for count in (width, width // 2) if count > 1), alone])
 
 
 def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window.Cut) -> None:
@@ -139,9 +138,7 @@ def _along(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window.Cut)
 def _along_open(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window.Cut) -> None:
     """The same of lines whose length is not known. The first vector of a line has code of its own, as does the last
     one, which finds its lanes when it runs; of lines that are too short for that each lane asks for each term."""
-    tests = open_rows.least(_windows(stores), lanes) or []
-    behind = [e for e in tests if open_rows.reaches_behind(e, lanes)]
-    before = [e for e in tests if e not in behind]
+    tests = open_rows.least(window.windows_of(stores), lanes) or []
     high = e.index(extent(lanes))
 
     def vector(here: Sequence[Store], at: Expr, ends: bool, alone: bool = False) -> None:
@@ -157,19 +154,18 @@ def _along_open(e: ScalarEmitter, stores: list[Store], lanes: Sym, parts: window
         e.width, e.vector, e.lanes = 1, None, None
         e.close("")
 
-    def of(test: Expr) -> bool:
+    def is_behind(test: Expr) -> bool:
         return open_rows.reaches_behind(test, lanes)
-    first = open_rows.told(stores, lanes, of)
-    last = open_rows.told(stores, lanes, lambda test: not of(test))
-    whole = open_rows.told(stores, lanes)
+
+    def is_before(test: Expr) -> bool:
+        return not is_behind(test)
+    behind, before = list(filter(is_behind, tests)), list(filter(is_before, tests))
+    first, last = (open_rows.without_tests(stores, lanes, holds) for holds in (is_behind, is_before))
+    whole = open_rows.without_tests(stores, lanes)
     count = along_lines.LANES
     pieces = [open_rows.Piece(count, count, count, tests, lambda at: vector(whole, sym(at), False)),
               open_rows.Piece(count, 1, 1, before, lambda at: vector(last, sym(at), True))]
     if before:
         pieces = [open_rows.Piece(count, count, count, behind, lambda at: vector(first, const(0), False), begins=True),
                   *pieces, open_rows.Piece(count, 1, 0, (), lambda at: vector(stores, sym(at), True, alone=True))]
-    open_rows.walk(e, lanes, "0", high, pieces)
-
-
-def _windows(stores: Sequence[Store]) -> list[Reduction]:
-    return [r for x in stores for r in walk(x.value) if isinstance(r, Reduction)]
+    open_rows.walk_row(e, lanes, "0", high, pieces)

@@ -41,10 +41,9 @@ INTEGERS = 2        # whose elements are widened when they are loaded: the more 
 @dataclass(frozen=True, slots=True)
 class Cut:
     """The last row variable, cut into `count` parts of `width` positions, the last of which has `rest`. alike: no
-    part has terms of the padding. blocks: the vectors of a line that lanes follow, none of one whose length is not
-    known; None where they are channels.
-    shifts: these may be put together of two. Of a row whose number of positions is not known (open_rows.py) `count` is
-    None: its last part has what is left."""
+    part has terms of the padding. blocks: the vectors of a line that lanes follow, none of a line whose length is not
+    known; None where lanes are channels. shifts: these vectors may be put together of two. Of a row whose number of
+    positions is not known (open_rows.py) `count` is None: its last part has what is left."""
 
     row: Sym
     width: int
@@ -63,7 +62,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     stores = phase.stores
     if phase.reduces or len(phase.vars) != 1 or any(x.dynamic for x in stores):
         return None
-    found, lanes = _windows(stores), phase.vars[0]
+    found, lanes = windows_of(stores), phase.vars[0]
     buffers = {b.name: b for b in kernel.params}
     if not found or not all(_fits(r, lanes, row) for r in found):
         return None
@@ -98,7 +97,7 @@ def cut(kernel: LoopNestKernel, isa: InstructionSet) -> Cut | None:
     return Cut(row, width, count, size - width * (count - 1), alike, blocks, shifts)
 
 
-def _windows(stores: Sequence[Store]) -> list[Reduction]:
+def windows_of(stores: Sequence[Store]) -> list[Reduction]:
     return list(dict.fromkeys(r for x in stores for r in walk(x.value) if isinstance(r, Reduction)))
 
 
@@ -134,7 +133,7 @@ def compute(emitter: ScalarEmitter, stores: Sequence[Store], line: Line | None =
     """The windows of all stores in the innermost scope, a term of each in turn; their values are known from then on.
     line: where the lanes follow one."""
     groups: dict[tuple[Sym, ...], list[Reduction]] = {}
-    for r in _windows(stores):
+    for r in windows_of(stores):
         groups.setdefault(r.vars, []).append(r)
     listed = [(group, _listed(variables, group, line)) for variables, group in groups.items()]
     if line is not None:
