@@ -15,7 +15,7 @@ from dataclasses import replace
 from ...loops.contraction_schedule import LARGE_PIECES, LARGE_TEAM, Schedule
 from ...loops.loop_ir import ContractionKernel
 from ...target import Target
-from . import candidates
+from . import schedule_blocks
 from .access import Access
 from .product_forms import form
 from .team_split import team_split
@@ -44,7 +44,7 @@ def has_bands(schedule: Schedule, threads: int) -> bool:
 def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) -> Schedule:
     """The schedule with bands, or as it is."""
     access = Access.of(kernel)
-    if target.threads == 1 or schedule.compact or not all(
+    if target.threads == 1 or schedule.compact or schedule.lines or schedule.term_by_term or not all(
             e.is_const for e in (access.rows, access.columns, access.terms, access.batches)) \
             or access.batches.value != 1 or access.columns.value <= schedule.nr \
             or access.rows.value < BANDS * schedule.mr:
@@ -58,7 +58,7 @@ def team_bands(kernel: ContractionKernel, schedule: Schedule, target: Target) ->
         found = replace(schedule, bands=BANDS, small_teams=small, large_teams=large) if small or large else schedule
     else:
         found = schedule
-    return found if candidates.refusal(kernel, found) is None else schedule
+    return found if schedule_blocks.refusal(access, found) is None else schedule
 
 
 def _panels(access: Access, schedule: Schedule) -> int:
