@@ -13,6 +13,7 @@ from tensor_compile.compile import decisions, lock as locks
 from tensor_compile import target as targets
 from tensor_compile.compile import tune
 from tensor_compile.emit.contraction import candidates as table
+from tensor_compile.emit.contraction.cost_model import STREAMS
 from tensor_compile.emit.contraction.candidate_table import PANEL
 from tensor_compile.emit.contraction.key import kernel_key, split_key
 from tensor_compile.emit.contraction.team_bands import BANDS, LEAST_TILES, has_bands, team_bands
@@ -184,7 +185,7 @@ def model() -> None:
     for rows, expected in ((12544, 96), (784, 48)):
         equal(table.choose(matmul(rows, 96, 24), "avx512", TARGET).nr, expected,
               f"cost model: results that leave the second cache are stored by whole rows: {rows}x96")
-    ok(table.choose(matmul(1, 50257, 768), "avx512", TARGET).nr <= table.STREAMS * PANEL,
+    ok(table.choose(matmul(1, 50257, 768), "avx512", TARGET).nr <= STREAMS * PANEL,
        "cost model: for one row, few panels come from memory side by side")
     equal(table.choose(matmul(3, 64, 4097, 0, 3, bias=False), "avx512", TARGET).mr, 3,
           "cost model: a decoder's values, of which a team shares panels, are read once for all rows of a head")

@@ -14,7 +14,8 @@ from ...loops.physical_order import Order
 from ...symbolic import product
 from ...target import Target
 from .access import Access
-from .candidates import cycles, ranked
+from .candidates import ranked
+from .cost_model import cycles
 
 
 def price_of(target: Target) -> Price:
