@@ -40,4 +40,10 @@ static inline float multiply_adds(long loops)
     }
     return 0 EACH(SUMMED);
 }
+#undef DECLARED
+#undef STEP
+#undef KEPT
+#undef SUMMED
+#undef EACH
+#undef HELD
 #endif

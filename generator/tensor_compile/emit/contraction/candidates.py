@@ -16,7 +16,7 @@ from . import image_lines, schedule_blocks, term_by_term
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed
 from .cost_model import bytes_a_row, cost_of, near_panels, result_row, second_bytes
-from .in_registers import copied, own_columns, stands_alone, turn_terms
+from .in_registers import of_copied_columns, own_columns, stands_alone, turn_terms
 from .product_forms import form
 from .team_bands import team_bands
 
@@ -68,7 +68,7 @@ def refusal(kernel: ContractionKernel, schedule: Schedule, spills: bool = False)
         smallest = min(c.columns for c in candidates(isa.name) if c.dtype == kernel.product.tiles)
         if columns > smallest:
             return f"the kernel has only {access.columns} columns"
-    own_panels = copied(access, schedule)
+    own_panels = of_copied_columns(access, schedule)
     if schedule.epilogue == "registers" and (schedule.packed_a or schedule.packed_b) and not own_panels:
         return "only micro-kernels take copies"
     if schedule.epilogue == "registers" and not own_panels and access.columns.is_const \
@@ -234,8 +234,8 @@ def choose(kernel: ContractionKernel, isa: str, target: Target, parts: int = 1) 
     bands of rows, that one, rather than tiles of copied columns: these are few per cent faster on one thread, and a
     team shares them by columns. parts: of the kernel that it is a part of, which a team shares."""
     found, access = ranked(kernel, isa, target, parts), Access.of(kernel)
-    if copied(access, found[0]):
-        in_place = next((s for s in found if not copied(access, s)), found[0])
+    if of_copied_columns(access, found[0]):
+        in_place = next((s for s in found if not of_copied_columns(access, s)), found[0])
         return in_place if team_bands(kernel, in_place, target).bands else found[0]
     return found[0]
 

@@ -16,7 +16,7 @@ from ...target import Target
 from . import image_lines, padding, schedule_blocks
 from .access import Access
 from .candidate_table import LOOP, NAMED_LOOP, PANEL, TILE, step_cycles, tile_step_cycles
-from .in_registers import copied, half_register, NAMED_TURN, named, stands_alone, together
+from .in_registers import half_register, NAMED_TURN, named, of_copied_columns, stands_alone, together
 from .product_forms import form
 from .schedule_tiles import Band, by_panels, tiles
 
@@ -196,7 +196,7 @@ class _Model:
         return time
 
     def tile_time(self, height: int, width: int) -> float:
-        own_panels = copied(self.access, self.schedule)
+        own_panels = of_copied_columns(self.access, self.schedule)
         whole = self.schedule.epilogue == "registers" \
             and (own_panels or (height, width) == (self.schedule.mr, self.schedule.nr))
         if whole and together(self.access, self.schedule):
@@ -233,7 +233,7 @@ class _Model:
         """A tile of columns that were copied computes half of its last register."""
         rest, nr = self.n % self.schedule.nr, self.schedule.nr
         last = rest > 0 and width == -(-rest // self.isa.lanes) * self.isa.lanes and (width < nr or self.n < nr)
-        return last and copied(self.access, self.schedule) \
+        return last and of_copied_columns(self.access, self.schedule) \
             and half_register(self.access, replace(self.schedule, nr=width), rest)
 
     def conflicts(self, height: int) -> float:

@@ -24,7 +24,8 @@ from .biases import bias_of
 from .candidate_table import PANEL
 from .copies import Copies
 from .epilogue import Epilogue, Four, names_of
-from .in_registers import copied, own_columns, own_tile, Panels, PART_PARAMETERS, stands_alone, streamed, turn_terms
+from .in_registers import of_copied_columns, own_columns, own_tile, Panels, PART_PARAMETERS, stands_alone, streamed, \
+    turn_terms
 from ..index import c_index
 from ..constants import constant
 from ..scalar import C_TYPE
@@ -124,7 +125,7 @@ class _Emitter:
             loaded = f"tcv_load_i32({acc})"
             return f"tcv_add_i32({loaded}, tcv_splat_i32((int32_t){start}))" if later else loaded
         number = {band: i for i, band in enumerate(bands)}
-        alone, own_panels = stands_alone(access, schedule), copied(access, schedule)
+        alone, own_panels = stands_alone(access, schedule), of_copied_columns(access, schedule)
         library = not (alone or own_panels)
         four = None if alone else epilogue.four(self.isa.vectors)
         ahead, ahead_step = epilogue.ahead()

@@ -110,7 +110,7 @@ def stands_alone(access: Access, schedule: Schedule) -> bool:
     return schedule.epilogue == "registers" and bool(access.bounds) and not access.border_inner
 
 
-def copied(access: Access, schedule: Schedule) -> bool:
+def of_copied_columns(access: Access, schedule: Schedule) -> bool:
     """Every tile is the kernel's own, of columns that were copied: there are two heights and two widths of them at
     most, and all are known."""
     known = access.rows.is_const and access.columns.is_const and access.terms.is_const
