@@ -287,6 +287,8 @@ def _adds_zeros(e: ScalarEmitter, part: Sum, form: FewOutputs) -> bool:
 # -- code -----------------------------------------------------------------------------------------------------------
 def emit(e: ScalarEmitter, kernel: LoopNestKernel, form: FewOutputs) -> None:
     """The loops over items begin to end-1."""
+    # The grain counts lines of one channel. A part of a line whose length is not known is taken for a line, as it may
+    # be one: where positions were counted instead, calls were as fast.
     e.lines += share(e, form.items, max(1, kernel.grain * max(1, form.count) // form.outs))
     loops = [(e.bind(s), e.index(extent(s))) for s in form.rows]
     part = e.fresh("part")
