@@ -14,6 +14,7 @@ from cases import matmul
 from tap import done, equal, note, ok, raises, skip
 from tensor_compile.compile import lock as locks
 from tensor_compile import target as targets
+from tensor_compile.compile.lock_cuda import ShapeTuning
 from tensor_compile.emit.contraction import candidates as table
 from tensor_compile.emit.contraction.key import kernel_key
 from tensor_compile.errors import UserError
@@ -125,9 +126,65 @@ def doubled() -> None:
              for some in itertools.permutations(several)}
     equal(len(found), 1, "the order of lines decides nothing")
     (entry,) = locks.parse(locks.HEADER + "\n" + "".join(e.text() for e in several), "x").values()
-    equal((entry.candidate, entry.time, entry.beside), ("b", 12.5, ("a", "c")), "the least time, emulated ones last")
+    equal((entry.candidate, entry.time, entry.beside), ("b", 12.5, ["a", "c"]), "the least time, emulated ones last")
     (entry,) = locks.parse(f"{locks.HEADER}\n{several[0].text() * 2}{several[1].text()}", "x").values()
-    equal((entry.time, entry.beside), (12.5, ()), "one choice with two times is one")
+    equal((entry.time, entry.beside), (12.5, []), "one choice with two times is one")
+
+
+def ranked(folder: Path) -> None:
+    """Which of two lines of a key is used, of other templates, compilers, units, and what is said of it."""
+    ours, gpu, key = locks.templates_digest(), locks.gpu_templates_digest(), KEYS[62]
+    for about, best, other, why in (
+            ("lines of earlier templates come behind", (12.5, False, "us", ours), (9.0, False, "us", "0123abcd"),
+             ", which was measured with this version's templates"),
+            ("those of a GPU's have a digest of their own", (12.5, False, "us", gpu), (9.0, False, "us", "0123abcd"),
+             ", which was measured with this version's templates"),
+            ("of none of this version's the least time", (9.0, False, "us", "0123abcd"),
+             (12.5, False, "us", "76543210"), ", whose time is less"),
+            ("what was emulated comes behind, with whatever templates", (12.5, False, "us", "0123abcd"),
+             (9.0, True, "us", ours), ", which was not emulated"),
+            ("a count says more than a time", (5e6, False, "cycles", ours), (9.0, False, "us", ours),
+             ", of which cycles are known"),
+            ("an emulator's, too", (5e6, True, "instructions", ours), (9.0, True, "us", ours),
+             ", of which instructions are known"),
+            ("templates count more than units", (9.0, False, "us", ours), (5e6, False, "cycles", "0123abcd"),
+             ", which was measured with this version's templates")):
+        lines = [locks.Entry(key, name, time, emulated, "gcc 12.2.0", templates, unit)
+                 for name, (time, emulated, unit, templates) in ((OTHER[62], best), (USUAL[62], other))]
+        path = folder / "ranked.lock"
+        for some in (lines, lines[::-1]):
+            path.write_text("".join([f"{locks.HEADER}\n", *(e.text() for e in some)]), encoding="utf-8")
+            chosen, said = built(path, "lock", (62,))
+            equal((chosen, said), ([OTHER[62]], [
+                f"{path}: warning: two choices of one key: {key}: {OTHER[62]} is used{why}, not {USUAL[62]}; "
+                "tensor-compile tune keeps that line alone"]), about)
+
+
+def others_targets(folder: Path) -> None:
+    """What a lock has of other targets is nothing to a build: it does not use it."""
+    path = folder / "others.lock"
+    for name, warned in (("x86_64/avx2", True), ("x86_64/avx512", True), ("x86_64", True), ("aarch64/neon", False),
+                         ("x86_64_v4", False), ("my-x86_64/avx2", False)):
+        key = KEYS[62].replace("x86_64/avx2", name)
+        lines = [locks.Entry(key, choice, time, False, "gcc 12.2.0", "0123abcd").text()
+                 for choice, time in ((OTHER[62], 9.0), (USUAL[62], 12.5))]
+        path.write_text("".join([f"{locks.HEADER}\n", *lines]), encoding="utf-8")
+        equal(len(locks.Tuning.load("lock", path, TARGET).finish()), warned, f"two choices of a key of {name}")
+
+
+def other_toolkits(folder: Path) -> None:
+    """A build for a GPU uses the line of its toolkit."""
+    path, target = folder / "toolkits.lock", targets.load(targets.find("cuda-sm90"))
+    key = "rows f32 rows=128 points=768 nest=5c0e41d2 target=cuda-sm90/sm_90a"
+    lines = [locks.Entry(key, name, time, False, f"{toolkit} on NVIDIA H100", locks.gpu_templates_digest())
+             for name, time, toolkit in (("a", 9.0, "nvcc 12.4"), ("b", 12.5, "nvcc 13.0"), ("c", 14.0, "nvcc 13.0"))]
+    path.write_text("".join([f"{locks.HEADER}\n", *(e.text() for e in lines)]), encoding="utf-8")
+    for toolkit, used, why in (("nvcc 12.4", "a", ", whose time is less"), ("nvcc 11.8", "a", ", whose time is less"),
+                               ("nvcc 13.0", "b", ", which was measured with nvcc 13.0 on NVIDIA H100")):
+        tuning = ShapeTuning.load("lock", path, target, lambda toolkit=toolkit: toolkit)
+        equal(tuning.entries[key].candidate, used, f"of two toolkits, with {toolkit}")
+        (said,) = tuning.finish()
+        ok(f"{used} is used{why}, not " in said, "which is said") or note(said)
 
 
 def earlier(folder: Path, line: str) -> None:
@@ -143,6 +200,9 @@ def earlier(folder: Path, line: str) -> None:
 
 
 doubled()
+with tempfile.TemporaryDirectory() as made:
+    for of_lines in (ranked, others_targets, other_toolkits):
+        of_lines(Path(made))
 recommended = attributes()
 if shutil.which("git") is None:
     skip("merges", "no git")

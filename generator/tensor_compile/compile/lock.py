@@ -12,18 +12,19 @@ An entry of a contraction names its schedule, one of a split how a team shares i
 they lie, one of a fusion whether it is made (decisions.py), one of a variant its form (loops/variant_form.py). Where no
 clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
-A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance: it is recorded and never
-compared, but for the templates' digest, by which `tune` knows what to measure again. Only `tune` writes the file. What
-a merge of two branches makes of it by taking the lines of both is read, too: entries in any order, several of one key.
+A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance. By that `tune` knows what to
+measure again; a build compares it only where several lines have one key. Only `tune` writes the file. What a merge of
+two branches makes of it by taking the lines of both is read, too: entries in any order, several of one key.
 In version 1 the candidate stood on a line of its own, behind two blanks.
 """
 from __future__ import annotations
 
+import functools
 import os
 import re
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Mapping, Sequence
+from typing import Callable, Mapping, Sequence
 
 from ..emit.contraction import candidates as table
 from ..emit.contraction.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
@@ -38,7 +39,7 @@ from ..loops.orders import Choice, choice_name, Group, Offer
 from ..loops.scalar_ir import Buffer
 from ..loops.variant_form import VariantForm
 from ..records import dataclass
-from . import decisions, files
+from . import cuda_image, decisions, files
 from .decisions import Decision
 from .host_programs import TEMPLATES
 from ..target import Target
@@ -47,6 +48,7 @@ HEADER = "# tensor-compile tuning lock 2"
 EARLIER = "# tensor-compile tuning lock 1"
 MARKERS = ("<<<<<<<", "|||||||", "=======", ">>>>>>>")   # of git, where a merge left both sides
 VARIANT = "variant "
+UNITS = ("cycles", "instructions", "us")    # what tells more comes first: a count is the same in every run
 _KEY = re.compile(r"\S(?:(?! -> ).)* target=\S+")
 _ENTRY = re.compile(rf"(?P<key>{_KEY.pattern}) -> (?P<name>\S+) "
                     r"(?P<time>\d+(?:\.\d+)?) (?P<unit>us|instructions|cycles)(?P<emulated> emulated)?, "
@@ -56,7 +58,7 @@ _ENTRY = re.compile(rf"(?P<key>{_KEY.pattern}) -> (?P<name>\S+) "
 @dataclass(frozen=True, slots=True)
 class Entry:
     """time: of a call, in `unit` (microseconds, or what was counted); emulated: taken under an emulator, which orders
-    candidates but times nothing; beside: other candidates that lines of the same key name."""
+    candidates but times nothing; others: lines of the same key in whose place this one is used."""
 
     key: str
     candidate: str
@@ -65,7 +67,12 @@ class Entry:
     compiler: str
     templates: str
     unit: str = "us"
-    beside: tuple[str, ...] = ()
+    others: tuple["Entry", ...] = ()
+
+    @property
+    def beside(self) -> list[str]:
+        """Other candidates that lines of the key name."""
+        return sorted({other.candidate for other in self.others} - {self.candidate})
 
     def text(self) -> str:
         time = f"{self.time:.3f}" if self.unit == "us" else f"{self.time:.0f}"
@@ -111,10 +118,29 @@ def _broken(place: str) -> UserError:
                      "templates 01234567")
 
 
-def _one(entries: Sequence[Entry]) -> Entry:
-    """Of the lines of a key the one of the least time, whatever their order."""
-    best = min(entries, key=lambda entry: (entry.emulated, entry.unit, entry.time, entry.text()))
-    return replace(best, beside=tuple(sorted({entry.candidate for entry in entries} - {best.candidate})))
+def _one(entries: Sequence[Entry], applies: Callable[[Entry], bool] = lambda entry: True) -> Entry:
+    """Of the lines of a key the one that is used, whatever their order: of those that apply, as long as there are some,
+    those that were not emulated, of them those of this version's templates, of them those of the unit that tells most,
+    and of them the one of the least time."""
+    if len(entries) == 1:
+        return entries[0]
+    best, *others = sorted(entries, key=lambda entry: (not applies(entry), _rank(entry)))
+    return replace(best, others=tuple(others))
+
+
+def _rank(entry: Entry) -> tuple[bool, bool, int, float, str]:
+    return entry.emulated, entry.templates not in _digests(), UNITS.index(entry.unit), entry.time, entry.text()
+
+
+def preferred(entry: Entry, applies: Callable[[Entry], bool]) -> Entry:
+    """Of the lines of the entry's key the one that is used, where others do not apply."""
+    return _one([replace(entry, others=()), *entry.others], applies) if entry.others else entry
+
+
+@functools.cache
+def _digests() -> frozenset[str]:
+    """Of this version's templates."""
+    return frozenset((templates_digest(), gpu_templates_digest()))
 
 
 def read(path: Path) -> dict[str, Entry]:
@@ -154,6 +180,11 @@ def require_writable(path: Path) -> None:
 def templates_digest() -> str:
     """Of everything that the text and the code of a contraction come from but the compiler."""
     return files.tree_digest([TEMPLATES / "contraction", TEMPLATES / "include", TEMPLATES / "candidates.def"])[:8]
+
+
+def gpu_templates_digest() -> str:
+    """The same for GPUs."""
+    return cuda_image.headers_digest()[:8]
 
 
 @dataclass(frozen=True, slots=True)
@@ -293,20 +324,36 @@ class Tuning:
 
     def finish(self) -> list[str]:
         """After the last kernel: what the user should know."""
-        return told(self.mode, self.path, self.findings, self.entries)
+        return told(self.mode, self.path, self.findings, self.entries, self.target)
 
 
-def told(mode: str, path: Path, findings: Mapping[str, Finding], entries: Mapping[str, Entry]) -> list[str]:
+def told(mode: str, path: Path, findings: Mapping[str, Finding], entries: Mapping[str, Entry], target: Target
+         ) -> list[str]:
     """In mode frozen any finding is an error, which lists them all; else these are warnings: entries that could not be
-    used. Keys of several choices are warnings in any mode: which one is used is certain."""
+    used. Keys of several choices of the build's target are warnings in any mode: which one is used is certain."""
     found = [findings[key] for key in sorted(findings)]
     if mode == "frozen" and found:
         shown = "\n".join(f"  {f}" for f in found)
         raise UserError(f"the tuning lock does not cover this build (--tune frozen):\n{shown}", str(path),
                         "build with --tune lock, which uses the cost model for what is missing; tensor-compile tune "
                         "then measures that, in several runs where its budget is short")
-    several = [f"{key}: {entry.candidate} is used, whose time is less, not {' or '.join(entry.beside)}"
-               for key, entry in sorted(entries.items()) if entry.beside]
+    several = [f"{key}: {entry.candidate} is used{_why(entry)}, not {' or '.join(entry.beside)}"
+               for key, entry in sorted(entries.items()) if entry.beside and is_of(key, target)]
     return [f"{path}: warning: {f}" for f in found if f.kind != "missing"] + \
         [f"{path}: warning: two choices of one key: {line}; tensor-compile tune keeps that line alone"
          for line in several]
+
+
+def is_of(key: str, target: Target) -> bool:
+    """Whether an entry is the target's; its instruction sets stand behind the name, where it has some."""
+    return key.rpartition(" target=")[2].partition("/")[0] == target.name
+
+
+def _why(entry: Entry) -> str:
+    """What it has before the first of the lines that name another candidate, as a clause."""
+    own, first = _rank(entry), min(_rank(other) for other in entry.others if other.candidate != entry.candidate)
+    if own > first:    # which does not apply
+        return f", which was measured with {entry.compiler}"
+    differ = next(i for i, (one, other) in enumerate(zip(own, first, strict=True)) if one != other)
+    return (", which was not emulated", ", which was measured with this version's templates",
+            f", of which {entry.unit} are known", ", whose time is less", ", whose name comes first")[differ]

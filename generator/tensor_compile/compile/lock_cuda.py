@@ -5,7 +5,7 @@
       -> wgmma_64x64_16x64_c2 9.104 us, nvcc 13.0 on NVIDIA H100 80GB HBM3, templates 4c1f90ab
 
 The compiler's place has the CUDA toolkit, whose code another one does not make, and the GPU. An entry of another
-toolkit is stale: it is not used."""
+toolkit is stale: it is not used, nor where a line of this toolkit has the same key."""
 from __future__ import annotations
 
 import re
@@ -63,8 +63,10 @@ class ShapeTuning:
     @staticmethod
     def load(mode: str, path: Path, target: Target, toolkit: Callable[[], str],
              libraries: bool = False) -> "ShapeTuning":
-        return ShapeTuning(mode, path, target, toolkit, {} if mode == "off" else locks.read(path),
-                           libraries=libraries)
+        entries = {} if mode == "off" else locks.read(path)
+        entries |= {key: locks.preferred(entry, lambda line: toolkit_of(line) == toolkit())
+                    for key, entry in entries.items() if entry.others and locks.is_of(key, target)}
+        return ShapeTuning(mode, path, target, toolkit, entries, libraries=libraries)
 
     def shape(self, kernel: Tuned) -> Shape | None:
         """The kernel's shape; None, and a finding, where the lock does not decide."""
@@ -92,4 +94,4 @@ class ShapeTuning:
 
     def finish(self) -> list[str]:
         """As lock.Tuning's."""
-        return locks.told(self.mode, self.path, self.findings, self.entries)
+        return locks.told(self.mode, self.path, self.findings, self.entries, self.target)

@@ -125,7 +125,7 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
     """What is to be measured: each key once, and only those whose entry is missing, does not apply, or was measured
     with other templates, another toolkit or library, or on another GPU (all of them where `again`)."""
     made: dict[str, Case] = {}
-    units, templates = schedule_cuda.units(target), templates_digest()
+    units, templates = schedule_cuda.units(target), locks.gpu_templates_digest()
     keys = [key_of(kernel, target) for kernel in found]
     ours = {key for key, kernel in zip(keys, found, strict=True)   # a key does not tell whose the operands are
             if not by.library or not library_product(kernel, target.precision)}
@@ -146,10 +146,6 @@ def cases(found: Sequence[Tuned], target: Target, known: Mapping[str, Entry], by
     return list(made.values())
 
 
-def templates_digest() -> str:
-    return cuda_image.headers_digest()[:8]
-
-
 def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, again: bool = False,
          say: Say = lambda line: None, budget: float | None = None, keep: bool = True,
          note: Callable[[str], None] = lambda line: None, waits: Say = lambda line: None) -> Result:
@@ -164,7 +160,7 @@ def tune(found: Sequence[Tuned], tools: Toolset, lock: Path, rounds: int = 20, a
     result = Result("us", by=about, used={case.name: shape_name(case.incumbent) for case in todo},
                     chosen={case.name: shape_name(case.shapes[0]) for case in todo})
     tell = Telling(say, len(todo), budget)
-    templates = templates_digest()
+    templates = locks.gpu_templates_digest()
 
     def kept() -> None:
         if keep and result.timed:
