@@ -34,6 +34,7 @@ typedef struct beside {
 typedef struct worst {
     int64_t differ, first; /* how many elements, and the first of them */
     int64_t sampled;       /* elements that are not the wanted ones, but a sample's */
+    int64_t larger;        /* elements that samples of larger errors alone explain */
     double error, ulp;     /* the largest, and in units of the last place of its element */
     double share; /* of its bound: the largest one, of whichever right element, or wrong one that samples move */
     bool small;   /* that element is so small beside its error that units mean nothing */
@@ -65,8 +66,8 @@ static double farthest(const tc_safetensor **samples, size_t count, double cente
     return most;
 }
 
-/* The largest error that rounding explains. */
-static double bound_of(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i)
+/* The largest error that rounding explains; larger: where that is what samples of larger errors have. */
+static double bound_of(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i, bool larger)
 {
     const double size = isfinite(want) ? fabs(want) : 0, relative = how->rtol * size;
     if (how->kind == FIXED) {
@@ -77,7 +78,7 @@ static double bound_of(const bound *how, const beside *with, tc_dtype dtype, dou
     if (!isfinite(center))
         return relative;
     const double spread = farthest(with->samples, with->count, center, i, data_unit(dtype, center) / 2);
-    return relative + farthest(with->larger, with->larger_count, center, i, SPREADS * spread);
+    return relative + farthest(with->larger, larger ? with->larger_count : 0, center, i, SPREADS * spread);
 }
 
 /* Whether a sample is another one than the center. */
@@ -109,7 +110,7 @@ static bool is_explained(const bound *how, const beside *with, const tc_safetens
         return true;
     const double far = data_dtypes[want->dtype].digits ? fabs(data_element(want, i) - data_element(with->center, i))
                                                        : NAN;
-    return isfinite(far) && far <= bound_of(how, with, want->dtype, data_element(want, i), i);
+    return isfinite(far) && far <= bound_of(how, with, want->dtype, data_element(want, i), i, true);
 }
 
 /* Whether `got` is a sample's, of what is no finite float, where other roundings lead to the wanted element, too. */
@@ -131,8 +132,10 @@ static void compare_float(const bound *how, const beside *with, const tc_safeten
         ++out->sampled;
         return;
     }
-    const double error = fabs(a - b), most = bound_of(how, with, got->dtype, b, i);
+    const double error = fabs(a - b), most = bound_of(how, with, got->dtype, b, i, true);
     const bool right = error <= most;
+    if (right && with->larger_count && error > bound_of(how, with, got->dtype, b, i, false))
+        ++out->larger;
     if (!isnan(out->error) && !(error <= out->error)) {
         out->error = error;
         out->ulp = error / data_unit(got->dtype, b);
@@ -185,6 +188,11 @@ static void print_line(const bound *how, const char *name, bool floats, int64_t 
                (long long)count);
         then = ", ";
     }
+    if (found->larger) {
+        printf("%s%lld of %lld elements as errors %d times as large have them", then, (long long)found->larger,
+               (long long)count, SPREADS);
+        then = ", ";
+    }
     if (found->differ)
         printf("%s%lld of %lld elements differ, the first at %lld  FAILED", then, (long long)found->differ,
                (long long)count, (long long)found->first);
@@ -217,7 +225,7 @@ static bool compare_one(const bound *how, const tc_safetensor *got, const tc_saf
         with.count = find_samples(with.samples, how->samples, how->count, want->name, got);
         with.larger_count = find_samples(with.larger, how->larger, how->larger_count, want->name, got);
     }
-    worst found = {0, -1, 0, 0, 0, 0, false};
+    worst found = {.first = -1};
     const bool typed = same_type(got, want) && (how->kind != SPREAD || (with.center && same_type(got, with.center)));
     const bool floats = data_dtypes[got->dtype].digits && how->kind != BITS;
     const int64_t count = data_count(want);

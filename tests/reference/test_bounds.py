@@ -7,6 +7,7 @@ import contextlib
 import io
 import math
 import random
+import re
 import struct
 import sys
 import tempfile
@@ -105,9 +106,13 @@ TC_FUNCTION(cancelled_f16)
     tc_output(g, "y", tc_cast(tc_relu(tc_sum(x, 1)), TC_F32));
 }
 
+/* It jumps where a sum is zero. */
+TC_FUNCTION(jumps) { tc_output(g, "y", tc_sign(tc_sum(tc_input(g, "x", TC_F32, 50, 1000), 1))); }
+
 /* 70000 is infinite in f16. */
 TC_FUNCTION(beyond) { tc_output(g, "y", tc_cast(tc_cast(tc_mul(tc_input(g, "x", TC_F32, 4), 7), TC_F16), TC_F32)); }
 """
+NEAR_ZERO = 2e-5    # some roundings of a sum of a thousand terms
 Tensors = dict[str, tuple[str, list[int], list]]
 Change = Callable[[Tensors], None]
 
@@ -311,6 +316,24 @@ with tempfile.TemporaryDirectory() as place:
     exact: Tensors = {"x": ("F32", [200, 1000], [float(round(4 * v)) for v in zeros])}
     right("rectified sums of integers", "cancelled", exact)
     wrong("a zero that rounding does not move is tiny", "y", "cancelled", exact, sets("y", 7, 1e-9))
+
+    # a sum some roundings from zero: of either sign, which is said
+    signs = []
+    for number in range(50):
+        half = [f32(draw.gauss(0, 1)) for _ in range(500)]
+        row = [*half[1:], *(f32(-v) for v in half[1:]), 0.0, 0.01 if number == 9 else NEAR_ZERO]
+        draw.shuffle(row)
+        signs += row
+    near: Tensors = {"x": ("F32", [50, 1000], signs)}
+    found, said = run("jumps", near)
+    ok(all(found.values()) and "times as large" not in said and "a jump" not in said, "signs of sums") or note(said)
+    found, said = run("jumps", near, lambda tensors: [tensors["y"][2].__setitem__(at, -1.0) for at in (3, 30)])
+    ok(found["double precision", "y"], "two signs of sums some roundings from zero") or note(said)
+    ok(re.search(r"double precision: y: .*, 2 of 50 elements as errors 8 times as large have them$", said, re.M),
+       "the line says that they are so by larger errors alone") or note(said)
+    ok("double precision: 2 elements within 8 roundings of a bend or a jump of a function, of whichever side, taken "
+       "for right;" in said, "and a line at the end how many there are") or note(said)
+    wrong("the sign of a sum that is farther away", "y", "jumps", near, sets("y", 9, -1.0))
 
     # which of two equal classes is the larger one is rounding's to say, and which of two others is not
     classes = {"x": ("F32", [3, 4], [f32(v) for v in (0.1, 0.2, 0.3, 0, 0.7, 0.1, 0.8, 0, 1, 0, 3, 2)])}

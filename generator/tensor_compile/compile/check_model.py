@@ -70,7 +70,7 @@ def run(options: Options, request: Request) -> int:
             for wanted, left in zip(runs, ignored, strict=True):
                 progress.say("")
                 _check(made, options, wanted, request, tools, verdict, left, progress)
-    for note in verdict.notes:
+    for note in (*verdict.notes, *verdict.bent()):
         print(note)
     print(verdict.text(options.shown, len(runs)))
     return 0 if verdict.compared and not verdict.failed else 1

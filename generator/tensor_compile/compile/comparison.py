@@ -11,7 +11,7 @@ from . import roundings, verdict as verdicts
 from .check_calls import Calls
 from .judge import Judge, wrong
 from .roundings import Followed
-from .spread import MOST, Spread
+from .spread import Spread
 from .verdict import Verdict
 
 EXPECTED = 1e-4         # of the user's own outputs, which other programs computed in their ways
@@ -43,7 +43,7 @@ class Comparison:
             right = self.exact is None or self.verdict.say(
                 named, "bits of the interpreter", self.judge.bits(got, Path(f"{self.exact}{suffix}")), taps)
             double = Path(f"{self.wide}{suffix}")
-            lines = self.judge.lines(got, double, self.plain, suffix, most=0 if self.rounds and right else MOST)
+            lines = self.judge.lines(got, double, self.plain, suffix, sampled=not (self.rounds and right))
             if self.rounds and right and wrong(lines):
                 self._say_followed(named, got, double, lines, suffix)
                 continue
@@ -57,7 +57,7 @@ class Comparison:
         if expected is None or path is None:
             return
         lines = self.judge.lines(out, path, self.plain, rtol=EXPECTED, ignored=self.ignored,
-                                 most=0 if self.rounds else MOST)
+                                 sampled=not self.rounds)
         if self.rounds and not self.judge.bound and wrong(lines):
             lines = self.judge.lines(out, path, self.followed().spread, rtol=EXPECTED, ignored=self.ignored)
         right = self.verdict.say(title, expected.shown, lines, taps, self.steps)

@@ -2,14 +2,16 @@
 """How `check` compares results with those that they should equal: tc-data does, and prints a line a tensor."""
 from __future__ import annotations
 
+import re
 import subprocess
 from pathlib import Path
 from typing import Iterable, Sequence
 
 from ..errors import UserError
 from ..records import dataclass
-from .spread import MOST, Spread, counts, decided, likely
+from .spread import Spread, counts, decided, likely
 
+LARGER = re.compile(r"(\d+) of \d+ elements as errors \d+ times as large have them")
 NEAR = "1e-4,1e-5"      # rtol, atol of floats that become integers; the one that the user does not name
 # rtol, atol of products of fewer digits, and units in the last place of 1 for results of 16 bits
 BOUNDS = {"tf32": "5e-3,1e-2,16", "f16": "5e-3,1e-2,16", "bf16": "2e-2,5e-2,16"}
@@ -27,14 +29,15 @@ class Judge:
         """Of results that should be equal."""
         return self._compared("bits", got, want)
 
-    def lines(self, got: Path, want: Path, spread: Spread, suffix: str = "", rtol: float = 0, most: int = MOST,
+    def lines(self, got: Path, want: Path, spread: Spread, suffix: str = "", rtol: float = 0, sampled: bool = True,
               ignored: Sequence[str] = ()) -> list[str]:
-        """Of results that should be nearly equal. rtol: what is right besides. most: samples."""
+        """Of results that should be nearly equal. rtol: what is right besides. sampled: whether samples are drawn for
+        what is not right without any."""
         if self.bound:
             return self._compared(self.bound, got, want, ignored)
         lines: list[str] = []
         before = 0
-        for count in (n for n in counts() if n <= most):
+        for count in counts() if sampled else (0,):
             # the first ones decide nearly everything
             larger = count if before else 0
             lines = self.measured(got, want, spread, suffix, rtol, count, larger, ignored, expected=likely(lines))
@@ -61,6 +64,11 @@ class Judge:
         if result.returncode not in (0, 1):
             raise UserError(result.stderr.strip(), str(want))
         return result.stdout.splitlines()
+
+
+def excused(lines: Iterable[str]) -> int:
+    """How many elements are right as samples of larger errors alone explain them."""
+    return sum(int(found[1]) for line in lines if (found := LARGER.search(line)))
 
 
 def wrong(lines: Iterable[str]) -> list[str]:

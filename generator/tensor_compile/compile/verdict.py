@@ -12,11 +12,13 @@ from .numbers import number_of
 
 @dataclass(slots=True)
 class Verdict:
-    """What was found, for the lines at the end: the comparisons, the first that failed, how many runs were left out, by
-    the instruction set that is not there. notes: each once."""
+    """What was found, for the lines at the end: the comparisons, the first that failed, how many elements are right as
+    runs of larger errors alone explain them, how many runs were left out, by the instruction set that is not there.
+    notes: each once."""
 
     compared: int = 0
     failed: int = 0
+    excused: int = 0
     first: str = ""
     skipped: dict[str, int] = field(default_factory=dict)
     notes: dict[str, None] = field(default_factory=dict)
@@ -26,6 +28,7 @@ class Verdict:
         """Prints the lines of a comparison, and which of the taps is the first to differ, with its place. Whether all
         is right."""
         self.compared += len(lines)
+        self.excused += judge.excused(lines)
         for line in lines:
             said = f"{title}: {with_what}: {roundings.in_steps(line, steps)}"
             print(said)
@@ -50,6 +53,13 @@ class Verdict:
 
     def note(self, lines: Iterable[str]) -> None:
         self.notes |= dict.fromkeys(lines)
+
+    def bent(self) -> list[str]:
+        """Of the elements that were hardly compared."""
+        if not self.excused:
+            return []
+        return [f"double precision: {number_of(self.excused, 'element')} within 8 roundings of a bend or a jump of a "
+                "function, of whichever side, taken for right; docs/checking.md says how that is told"]
 
     def text(self, shown: str, runs: int) -> str:
         skipped = f", {number_of(sum(self.skipped.values()), 'run')} skipped" if self.skipped else ""
