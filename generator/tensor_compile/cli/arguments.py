@@ -221,10 +221,7 @@ def bindings(text: str) -> dict[str, int]:
 
 def renaming(text: str) -> tuple[str, str]:
     """The model's name of a tensor and a file's, which may hold any character."""
-    name, equals, other = text.partition("=")
-    if not (name and equals and other):
-        raise argparse.ArgumentTypeError(f"not NAME=NAME_IN_FILE: {text!r}")
-    return name, other
+    return _named(text, "NAME_IN_FILE")
 
 
 def by_name(option: str, given: Sequence[tuple[str, str]]) -> dict[str, str]:
@@ -239,10 +236,15 @@ def by_name(option: str, given: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 def array(text: str) -> tuple[str, str]:
     """A tensor of the model and the file that it has of its own."""
-    name, equals, file = text.partition("=")
-    if not (name and equals and file):
-        raise argparse.ArgumentTypeError(f"not NAME=FILE.npy: {text!r}")
-    return name, file
+    return _named(text, "FILE.npy")
+
+
+def _named(text: str, what: str) -> tuple[str, str]:
+    """A name of the model's, and what the text says of it."""
+    name, equals, said = text.partition("=")
+    if not (name and equals and said):
+        raise argparse.ArgumentTypeError(f"not NAME={what}: {text!r}")
+    return name, said
 
 
 def refuse_array(option: str, file: str, instead: str) -> None:
