@@ -86,6 +86,17 @@ FEW = """function f(%0 "x" : f32[1,4,5,18] loc("m.c":1)) entry {
 return "y" %4
 return "z" %7
 }""".replace("CONV", CONV).replace("PADDED", CONV.replace("low=[0, 0], high=[0, 0]", "low=[1, 1], high=[1, 1]"))
+RESAMPLED = """function f(%0 "x" : f32[1,30,30,16] loc("m.c":1)) entry {
+%1 = transpose(%0) {perm=[0, 3, 1, 2]} : f32[1,16,30,30]
+%2 = iota() {axis=0} : i64[30]
+%3 = gather(%1, %2) {axis=3} : f32[1,16,30,30]
+%4 = window_reduce(%3) {op=max, size=[3, 3], stride=[1, 1], low=[1, 1], high=[1, 1], dilation=[1, 1]} : f32[1,16,30,30]
+%5 = exp(%4) : f32[1,16,30,30]
+%6 = add(%3, %5) : f32[1,16,30,30]
+%7 = gather(%6, %2) {axis=2} : f32[1,16,30,30]
+%8 = transpose(%7) {perm=[0, 2, 3, 1]} : f32[1,30,30,16]
+return "y" %8
+}"""
 WEIGHTS = (("w", "f32[16,16,1,1]"), ("c", "f32[1,16,30,30]"), ("f", "f32[2,4,3,3]"))
 
 
@@ -137,6 +148,11 @@ return "y" %6
     found = layout.orders(made)
     equal([found.get(v) for v in map(Value, made.nodes) if v.node.op == "gather"], [(0, 2, 3, 1)],
           f"what is gathered along axis {axis} between convolutions keeps channels last")
+_, made, chosen = told(RESAMPLED)
+found = layout.orders(made)
+equal([found.get(v) for v in map(Value, made.nodes) if v.node.op in ("gather", "window_reduce")], [(0, 2, 3, 1)] * 3,
+      "what is resampled and pooled between transposes, all of it, lies as its ends do")
+ok(chosen.before > 16 * 30 * 30 and chosen.after == 0, "so that nothing is turned")
 _, made, chosen = told(HEAD + 'return "y" %2\n}')
 ok(chosen.after <= chosen.before and not chosen.copied, "one convolution between an input and an output stays")
 
@@ -166,13 +182,16 @@ return "y" %2
 }"""
 
 
-def convolved(outs: int, groups: int, stride: int, channels: int = 32, side: int = 60) -> tuple[Costs, Node]:
-    """Of 3x3, as layout leaves it."""
+def convolved(outs: int, groups: int, stride: int, channels: int = 32, side: int = 60, dims: tuple[str, ...] = ()
+              ) -> tuple[Costs, Node]:
+    """Of 3x3, as layout leaves it. dims: of height and width, where they are not the numbers `side`."""
     ins, size = channels // groups, (side - 1) // stride + 1
     text = GROUPED.replace("OUTS,32", f"{outs},{ins}").replace("[1,32,60,60", f"[1,{channels},{side},{side}")
     for name, number in (("OUTS", outs), ("STRIDE", stride), ("GROUPS", groups), ("SIZE", size)):
         text = text.replace(name, str(number))
-    (function,) = module_of(text, dims=(), weights=(("w", f"f32[{outs},{ins},3,3]"),)).entries
+    if dims:
+        text = text.replace(f"{side},{side}]", ",".join(d.split()[0] for d in dims) + "]")
+    (function,) = module_of(text, dims=dims, weights=(("w", f"f32[{outs},{ins},3,3]"),)).entries
     (node,) = (x for x in layout.apply(function, TARGET).nodes if x.op == "packed_convolution")
     return Costs(TARGET, price_of(TARGET.with_isas(("avx512",)))), node
 
@@ -204,6 +223,9 @@ far, fifth = convolved(32, 8, 5)
 ok(far.read(fifth, 0, PLAIN, PLAIN) * 25 > 10 * costs.read(node, 0, PLAIN, PLAIN), "much more where lanes are gathered")
 costs, node = convolved(32, 1, 1)
 ok(0 < costs.make(node, PLAIN) <= 60 * 60 * 32 / 2, "tiles turn what they store")
+known, opened = (cost.asked(node, LAST) for cost, node in (
+    convolved(32, 1, 1, side=100, dims=dims) for dims in ((), ("h 1:100", "w 1:100"))))
+ok(0.8 < known / opened < 1.25, "unknown heights and widths cost what their upper ends do")
 x = node.operands[0]
 ok(costs.copy(x, PLAIN, LAST) < 2 * (1000 + 1.4 * 60 * 60 * 32), "a copy of many channels and positions moves whole lines")
 
@@ -239,7 +261,7 @@ def small(body: str) -> str:
 
 WEIGHTS = tuple((n, small(t)) for n, t in WEIGHTS)
 seen = set()
-for body in (JOINED, TORN, ADDED, PADDED, FEW):
+for body in (JOINED, TORN, ADDED, PADDED, FEW, RESAMPLED):
     for seed in range(8):
         costs = Drawn(TARGET, lambda node, order: 0.0)
         costs.seed = seed

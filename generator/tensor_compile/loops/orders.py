@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from itertools import product as combinations
-from typing import Any, Callable, Iterator, Mapping, Protocol, Sequence
+from typing import Any, Callable, Iterator, Mapping, Protocol, Sequence, TypeVar
 
 from ..graph.fold import is_constant
 from ..graph.ir import Function, Node, TensorType, Value
@@ -28,7 +28,7 @@ from ..records import dataclass
 from ..symbolic import ONE, Expr
 from . import layout
 from .few_outputs import along_lines, in_memory
-from .order_costs import Costs, across, base_of
+from .order_costs import Costs, across, base_of, seen
 from .physical_order import last_order, Order
 from .scalar_ir import row_major
 
@@ -97,6 +97,7 @@ def choice_name(choice: Choice) -> str:
 
 
 Term = tuple[Scope, Callable[[tuple[Choice, ...]], float]]
+T = TypeVar("T")
 
 
 def apply(function: Function, costs: Costs, decide: Decide | None = None) -> tuple[Function, Chosen | None]:
@@ -150,7 +151,7 @@ def _sum(terms: Sequence[Term], chosen: Sequence[Choice]) -> float:
     return sum(cost(tuple(chosen[i] for i in scope)) for scope, cost in terms)
 
 
-def _apart(terms: Sequence[Term], count: int) -> list[list[Term]]:
+def _apart(terms: Sequence[tuple[Scope, T]], count: int) -> list[list[tuple[Scope, T]]]:
     """The terms that share no set are sums of their own."""
     root = list(range(count))
 
@@ -162,7 +163,7 @@ def _apart(terms: Sequence[Term], count: int) -> list[list[Term]]:
     for scope, _ in terms:
         for i in scope:
             root[max(find(scope[0]), find(i))] = min(find(scope[0]), find(i))
-    parts: dict[int, list[Term]] = {}
+    parts: dict[int, list[tuple[Scope, T]]] = {}
     for term in terms:
         parts.setdefault(find(term[0][0]), []).append(term)
     return [parts[i] for i in sorted(parts)]
@@ -282,8 +283,9 @@ class _Groups:
         self.set_of: dict[Value, int] = {}
         self.sets: list[Group] = []
         self.join()
-        for group in self.sets:
-            group.choices, group.users = self.choices(group), self.users
+        resampled = self.resampled()
+        for at, group in enumerate(self.sets):
+            group.choices, group.users = self.choices(group, resampled.get(at, ())), self.users
 
     def join(self) -> None:
         """Sets of the values that have a choice: of rank 3 and more."""
@@ -335,7 +337,34 @@ class _Groups:
                 return at
         return None
 
-    def choices(self, group: Group) -> list[Choice]:
+    def resampled(self) -> dict[int, list[Order]]:
+        """By set: orders in which what resamplings and poolings are made of lies, or what is made of them is read, with
+        elementwise values between them. One of them alone would be turned on both of its sides."""
+        chains: list[tuple[Scope, Node]] = []
+        for node in self.function.nodes:
+            at = self.set_of.get(Value(node))
+            if at is not None and (is_elementwise(node.op) or _resamples(node)):
+                read = (self.set_of.get(base_of(x)) for x in node.operands)
+                chains.append(((at, *(i for i in read if i is not None and not self.sets[i].fixed)), node))
+        found: dict[int, list[Order]] = {}
+        for chain in _apart(chains, len(self.sets)):
+            if any(_resamples(node) for _, node in chain):
+                wanted = list(dict.fromkeys(order for _, node in chain for order in self.around(node)))
+                found |= {at: wanted for scope, _ in chain for at in scope}
+        return found
+
+    def around(self, node: Node) -> Iterator[Order]:
+        """How operands lie that are views of what is row-major; what those that transpose its value ask for."""
+        for x in node.operands:
+            base = base_of(x)
+            lies = seen(x, row_major(base.shape)) if x != base and base not in self.rules else None
+            rest = [d for d in range(len(x.shape)) if not lies or d not in lies]
+            if lies and len(x.shape) == len(node.types[0].shape) and all(x.shape[d] == ONE for d in rest):
+                yield (*rest, *lies)
+        yield from (user.attrs["perm"] for user, _ in self.users.get(Value(node), ()) if user.op == "transpose")
+
+    def choices(self, group: Group, resampled: Sequence[Order]) -> list[Choice]:
+        """resampled: orders that the group may have, too, as values of its rank."""
         rank = len(group.members[0].shape)
         first = row_major(group.members[0].shape)
         rule = self.rules.get(group.members[0], first)
@@ -345,6 +374,8 @@ class _Groups:
         for v in group.members:
             wanted.update(dict.fromkeys(node.attrs["perm"] for node, _ in self.users.get(v, ())
                                         if node.op == "transpose"))
+        if not group.fixed:
+            wanted.update(dict.fromkeys(order for order in resampled if len(order) == rank))
         own = [first] if group.fixed else list(wanted)
         alone: list[Choice] = [(order, None) for order in own]
         copied: list[Choice] = [(order, other) for order in own for other in wanted if other != order]
@@ -412,6 +443,10 @@ class _Groups:
         """How what a node makes lies."""
         at = self.set_of.get(Value(node))
         return row_major(node.types[0].shape) if at is None else picked[at][0]
+
+
+def _resamples(node: Node) -> bool:
+    return node.op == "window_reduce" or layout.gathers_along(node)
 
 
 _WINDOWS = ("packed_convolution", "convolution")

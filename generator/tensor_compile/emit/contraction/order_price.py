@@ -33,7 +33,8 @@ def price_of(target: Target) -> Price:
         if (key, order) not in prices:
             params = tuple(replace(p, order=order) if p.name == kernel.a.buffer else p for p in kernel.params)
             turned, isa = replace(kernel, params=params), target.isas[-1]
-            prices[key, order] = cycles(Access.of(turned), ranked(turned, isa, target)[0], target)
+            # of as many rows as `elements` counts beside it, where their number is not known
+            prices[key, order] = cycles(Access.of(turned), ranked(turned, isa, target)[0], target, handed=True)
         return prices[key, order]
 
     return price
