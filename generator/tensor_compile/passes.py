@@ -29,6 +29,7 @@ from .emit.memory import memory
 from .emit.contraction.order_price import price_of
 from .emit.contraction.schedules import Choose, with_schedules
 from .emit.work import kernel_work
+from .instruction_sets import instruction_set
 from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, \
     schedule_cuda, sorted_columns, sorted_words, stripe_gains, stripes, tile_regions
 from .loops.byte_products import with_byte_products
@@ -46,6 +47,7 @@ from .loops.lower import LoweredFunction, lower
 from .loops.narrow import narrow
 from .loops.plan import plan
 from .loops.schedule import schedule
+from .loops.resample import resample
 from .loops.shorten import shorten
 from .loops.variant_form import VariantForm
 from .loops.verify_loops import verify as verify_loops
@@ -53,6 +55,7 @@ from .records import dataclass
 from .symbolic import Expr
 from .target import Target
 
+WIDE = 8         # lanes of a register from which on values between two axes are not stored (loops/resample.py)
 HEADERS = 128    # bytes at most before the weights and before the state
 
 ChooseForm = Callable[[str, str, Function], VariantForm]   # of an entry, a variant's name and its graph
@@ -381,6 +384,13 @@ def _bytes(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return with_room(with_byte_products(form, target.threads, scratch, state.packed.facts), target, scratch)
 
 
+def _resampled(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    """Where lanes are many enough that one kernel is faster than two; devices have their own."""
+    if unit.separate or state.target.apart or instruction_set(state.target.isas[-1]).lanes < WIDE:
+        return form
+    return resample(form)
+
+
 def _planned(form: Fused, unit: Unit, state: State, asked: Asked) -> Program:
     """Devices have steps beside others, and where memory is little its order is that of the least."""
     return plan(form, state.target, not (asked.small or unit.separate or state.target.apart))
@@ -404,6 +414,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("constants", FOLDED, _constants),           # before lower, which asks for the target's instruction sets
     Pass("lower", LOOPS, _lower),
     Pass("fuse", LOOPS, _fuse),
+    _each("resample", _resampled),
     _each("shorten", lambda form, unit, state, asked: form if unit.separate else shorten(form)),
     _each("attention", _attention),                  # for GPUs, before narrow, which makes its operands short
     _each("narrow", _narrow),

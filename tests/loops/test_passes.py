@@ -9,7 +9,8 @@ import sys
 from harness import PLAIN, TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
-from tensor_compile.loops import cold, far, fuse, layout, lower, plan, schedule, shorten, tile_regions, verify_loops
+from tensor_compile.loops import cold, far, fuse, layout, lower, plan, resample, schedule, shorten, tile_regions, \
+    verify_loops
 from tensor_compile.loops.fused import Fused
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
@@ -31,6 +32,8 @@ def run(name: str, text: str, file: str) -> str:
         equal(print_unit(unit), without_comments, f"{file}: printed as it was read")
         if name == "fuse":
             made = fuse.fuse(unit)
+        elif name == "resample":
+            made = resample.resample(unit)
         elif name == "shorten":
             made = shorten.shorten(unit)
         elif name == "tile":
@@ -49,7 +52,7 @@ def run(name: str, text: str, file: str) -> str:
     return print_unit(made)
 
 
-for name in ("layout", "lower", "fuse", "shorten", "tile", "schedule", "cold", "far", "plan"):
+for name in ("layout", "lower", "fuse", "resample", "shorten", "tile", "schedule", "cold", "far", "plan"):
     files = sorted(os.listdir(os.path.join(FOLDER, name)))
     ok(files, f"there are cases of {name}")
     for file in files:

@@ -100,3 +100,17 @@ TC_FUNCTION(op_constant)
                                  TC_SIZES(9, 24));
     tc_output(g, "y", tc_add(y, tc_input(g, "z", FLOAT, h, 1, 1, 1, 1)));
 }
+
+/* Channels that come last in memory, before and behind: enough of them for vectors, and some more. */
+TC_FUNCTION(op_last)
+{
+    DIMS;
+    tc_tensor x = tc_permute(tc_input(g, "x", FLOAT, batch, h, 5, 21), 0, 3, 1, 2);
+    tc_tensor large = tc_relu(tc_interpolate(x, .mode = TC_LINEAR, .scale = {2, 2}));
+    tc_tensor small = tc_interpolate(x, .mode = TC_LINEAR, TC_SIZES(3, 4), .align_corners = true);
+    tc_tensor near = tc_interpolate(tc_max_pool2d(x, .kernel = {3, 3}, .stride = {1, 1}, .padding = {1, 1}),
+                                    .mode = TC_NEAREST, TC_SIZES(7, 8));
+    tc_output(g, "large", tc_permute(large, 0, 2, 3, 1));
+    tc_output(g, "small", tc_permute(small, 0, 2, 3, 1));
+    tc_output(g, "near", tc_permute(near, 0, 2, 3, 1));
+}

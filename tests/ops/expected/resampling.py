@@ -60,6 +60,14 @@ def constant(i: dict) -> dict:
     return {"y": y + i["z"]}
 
 
+def last(i: dict) -> dict:
+    x = i["x"].permute(0, 3, 1, 2)
+    found = {"large": I(x, scale_factor=2, mode="bilinear").relu(),
+             "small": I(x, (3, 4), mode="bilinear", align_corners=True),
+             "near": I(F.max_pool2d(x, 3, 1, 1), (7, 8))}
+    return {name: y.permute(0, 2, 3, 1).contiguous() for name, y in found.items()}
+
+
 def functions(rng: Random) -> dict:
     n = rng.normal
     image = {"x": n(2, 3, H, 5)}
@@ -68,5 +76,6 @@ def functions(rng: Random) -> dict:
              "antialias": ({"x": n(2, 2, H, 5)}, antialias), "area": ({"x": n(2, 2, H, 5)}, area),
              "antialias_constant": ({"x": n(2, H, 9, 11)}, antialias_constant),
              "ratios": ({"x": n(2, 2, H, 3)}, ratios),
-             "constant": ({"x": n(2, 17, 6, 8), "z": n(H, 1, 1, 1, 1)}, constant)}
+             "constant": ({"x": n(2, 17, 6, 8), "z": n(H, 1, 1, 1, 1)}, constant),
+             "last": ({"x": n(2, H, 5, 21)}, last)}
     return {name: (inputs, f, f"batch=2,h={H}") for name, (inputs, f) in cases.items()}
