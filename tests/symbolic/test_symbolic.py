@@ -175,12 +175,16 @@ for e, name in [(B * S - B, "B*S >= B"), (B * S * 384 - 1 - row, "a flat index i
                 (((N + 7) // 2 - 1) * (K - 2), "a product of a strided size and another"),
                 (2 * N - 2 - 2 * (N // 2), "twice n - 1 >= n//2"),
                 (N // 16 - pairs // 16, "the panel of a column of pairs"),
+                *((m * ((size + m - 1) // m) - size, f"tiles of {m} cover {name}") for m in (2, 4) for size, name in
+                  ((N, "n"), (N // 2, "n//2"), ((N + 7) // 8, "an eighth of n"), (K // 2, "half a multiple of 4"),
+                   (2 * (K // 4), "twice a quarter of it"), (K // 2 + 2, "half of it and 2"))),
                 (maximum(N, S) - N, "max(n, s) >= n"), (B * (S - minimum(N, S)), "min(n, s) <= s"),
                 (N + S - maximum(N, S), "max(n, s) <= n + s"), (minimum(N, S) - 1, "min(n, s) >= 1"),
                 (maximum(N, S) - minimum(N, S), "min <= max"), (128 - minimum(128, N) * 1, "min(128, n) <= 128")]:
     ok(is_nonnegative(e), f"proved: {name}")
 for e, name in [(S - 2 - s, "s <= S - 2"), (N - B, "n >= batch"), (N - 2, "n >= 2"), (N * N - 3 * N, "n*n >= 3*n"),
-                (N // 2 - 1, "n//2 >= 1"), (N - maximum(N, S), "max(n, s) <= n")]:
+                (N // 2 - 1, "n//2 >= 1"), (4 * ((K + 4) // 8) - K // 2 - 1, "tiles of 4 reach beyond k/2"),
+                (N - maximum(N, S), "max(n, s) <= n")]:
     ok(not is_nonnegative(e), f"not proved: {name}")
 ok(never_equal(2 * N + 1, 2 * B), "odd is never even")
 ok(never_equal(N, 0) and not never_equal(N, 1), "a size from 1 is never 0")

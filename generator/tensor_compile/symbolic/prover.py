@@ -124,7 +124,7 @@ def _prove_nonnegative(e: Expr) -> bool:
         if lo is not None and lo >= 0:
             return True
     return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e) \
-        or _prove_by_extremum(reduced) or _prove_by_ends(reduced) or _prove_by_digits(e)
+        or _prove_by_extremum(reduced) or _prove_by_ends(reduced) or _prove_by_digits(e) or _prove_by_multiple(e)
 
 
 def _prove_by_factor(e: Expr) -> bool:
@@ -176,7 +176,8 @@ def _prove_by_floor(e: Expr) -> bool:
 
 
 def _prove_by_remainder(e: Expr) -> bool:
-    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, also where n is a floor division itself."""
+    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, or d - g where g divides n and d; also where n is a floor
+    division itself."""
     atoms = sorted({a for m, _ in e.terms for a in m if isinstance(a, FloorDiv)}, key=lambda a: a.key)
     for atom in atoms:
         factor = make({tuple(a for a in m if a is not atom): c for m, c in e.terms if m.count(atom) == 1})
@@ -192,8 +193,18 @@ def _prove_by_remainder(e: Expr) -> bool:
             rest = e + times * (n - d * Expr((((atom,), 1),)))  # e = rest - times * remainder
             if any(atom in m for m, _ in rest.terms):
                 continue
-            if is_nonnegative(rest if times.value < 0 else rest - times * (d - 1)):
+            step = gcd(divisor_of(n), d.value) if d.is_const else 1   # of remainders
+            if is_nonnegative(rest if times.value < 0 else rest - times * (d - step)):
                 return True
+    return False
+
+
+def _prove_by_multiple(e: Expr) -> bool:
+    """Takes an exact division as its numerator: den times e is not negative where e is not."""
+    for atom in sorted({a for m, _ in e.terms for a in m if isinstance(a, FloorDiv) and a.exact}, key=lambda a: a.key):
+        multiple = e * atom.exact
+        if not any(atom in m for m, _ in multiple.terms):
+            return is_nonnegative(multiple)
     return False
 
 
