@@ -19,7 +19,8 @@ from fractions import Fraction
 from typing import Any, Callable, Mapping, Protocol, Sequence, TypeVar
 
 from ..records import dataclass
-from ..symbolic import Expr, wrap
+from ..symbolic import Expr, equal, is_nonnegative, is_zero, wrap
+from ..symbolic.typical import typical
 from .absorb import constants
 from .dtypes import DTYPES
 from .infer import Context
@@ -93,6 +94,10 @@ class Form:
     def n(self) -> int:
         return self.m + TAPS - 1
 
+    def tiles(self, size: Expr) -> Expr:
+        """Of an axis of this many results."""
+        return (size + (self.m - 1)) // self.m
+
     @property
     def name(self) -> str:
         return f"F({self.m},{TAPS})"
@@ -142,7 +147,6 @@ def decisions(function: Function) -> dict[Node, Decision]:
 def _decided(node: Node, constant: set[Node]) -> tuple[Form | None, str]:
     """How a convolution is computed, and why so; None: as it is."""
     result, (x, w), attrs = node.types[0], node.operands, node.attrs
-    sizes = (*w.shape, *x.shape[2:], *result.shape[2:])
     refusals = (
         (result.dtype != "f32", f"it computes {result.dtype}, not f32"),
         (len(result.shape) != 4, "it has not two spatial axes"),
@@ -154,12 +158,18 @@ def _decided(node: Node, constant: set[Node]) -> tuple[Form | None, str]:
         (min(*attrs["low"], *attrs["high"]) < 0, "its padding is negative"),
         (not all(size.is_const for size in w.shape) or w.shape[2:] != (wrap(TAPS), wrap(TAPS)),
          f"its window is not {TAPS}x{TAPS}"),
-        (not all(size.is_const for size in sizes), "its image has sizes that are not known"))
+        (not all(is_nonnegative(_beyond(form, size)) for form in FORMS for size in result.shape[2:]),
+         "nothing shows that tiles cover its results"))
     why = next((why for refused, why in refusals if refused), "")
     if why:
         return None, why
-    high, wide = result.shape[2:]
-    return reckoned(high.value, wide.value, w.shape[0].value, w.shape[1].value)
+    high, wide = map(typical, result.shape[2:])
+    return reckoned(high, wide, w.shape[0].value, w.shape[1].value)
+
+
+def _beyond(form: Form, size: Expr) -> Expr:
+    """Results of the tiles of an axis that are none of the convolution's."""
+    return form.m * form.tiles(size) - size
 
 
 def chosen(high: int, wide: int, outs: int, ins: int) -> Form | None:
@@ -305,8 +315,8 @@ class Convolution:
                           size=tuple(wrap(size) if d == axis else x.shape[d] for d in rank),
                           stride=tuple(stride if d == axis else 1 for d in rank))
 
-    def padded(self, x: Value, axis: int, low: int, high: int) -> Value:
-        if not (low or high):
+    def padded(self, x: Value, axis: int, low: int, high: Expr) -> Value:
+        if low == 0 and is_zero(high):
             return x
         zero = self.builder.filled(TensorType(x.dtype, ()), 0, self.like)
         at = range(len(x.shape))
@@ -318,18 +328,18 @@ class Convolution:
         wide = [self.reshape(p, *p.shape[:axis], 1, *p.shape[axis:]) for p in parts]
         return self.value("concat", *wide, axis=axis)
 
-    def tiled(self, x: Value, axis: int, low: int, tiles: int) -> Value:
+    def tiled(self, x: Value, axis: int, low: int, tiles: Expr) -> Value:
         """With the zeros around an axis that its tiles reach."""
-        return self.padded(x, axis, low, self.form.m * tiles + TAPS - 1 - low - x.shape[axis].value)
+        return self.padded(x, axis, low, self.form.m * tiles + (TAPS - 1 - low) - x.shape[axis])
 
-    def points(self, x: Value, axis: int, low: int, tiles: int) -> Value:
+    def points(self, x: Value, axis: int, low: int, tiles: Expr) -> Value:
         """Elements of an axis to points, which are the first axis."""
         m, n = self.form.m, self.form.n
         x = self.tiled(x, axis, low, tiles)
         parts = [self.widened(self.part(x, axis, i, tiles, m)) for i in range(n)]
         return self.stacked([self.narrowed(part) for part in self.form.image(self.o, parts)], 0)
 
-    def image_at_points(self, x: Value, low: tuple[int, int], rows: int, columns: int) -> Value:
+    def image_at_points(self, x: Value, low: tuple[int, int], rows: Expr, columns: Expr) -> Value:
         """x [images, rows, columns, channels] as [j, i, image, tile row, tile column, channel]."""
         form, m, n = self.form, self.form.m, self.form.n
         if not form.at_once:
@@ -380,17 +390,17 @@ class Convolution:
     def made(self, chain: list[Node]) -> Value:
         x, w = self.values.all(self.node.operands)
         low, high = self.node.attrs["low"], self.node.types[0].shape
-        rows, columns = (-(-s.value // self.form.m) for s in high[2:])
+        rows, columns = map(self.form.tiles, high[2:])
         images, outs = x.shape[0], w.shape[0]
         v = self.widened(self.image_at_points(self.transpose(self.image(x), 0, 2, 3, 1), low, rows, columns))
         v = self.value("dot", v, self.weights(w), lhs_batch=(0, 1), rhs_batch=(0, 1), lhs_contract=(5,),
                        rhs_contract=(2,), order="seq")
         y = self.from_points(v, images, rows, columns, outs, chain)
-        for axis, size in ((1, high[2].value), (2, high[3].value)):
-            y = y if y.shape[axis].value == size else self.part(y, axis, 0, size)
+        for axis, size in ((1, high[2]), (2, high[3])):
+            y = y if equal(y.shape[axis], size) else self.part(y, axis, 0, size)
         return self.transpose(y, 0, 3, 1, 2)
 
-    def from_points(self, v: Value, images: Expr, rows: int, columns: int, outs: Expr, chain: list[Node]) -> Value:
+    def from_points(self, v: Value, images: Expr, rows: Expr, columns: Expr, outs: Expr, chain: list[Node]) -> Value:
         """v [j, i, image, tile row, tile column, channel] as results [images, rows, columns, channels]."""
         form, m, n = self.form, self.form.m, self.form.n
         if not form.at_once:
@@ -424,7 +434,7 @@ class Convolution:
             return self.value("broadcast", x.node.operands[0], shape=part.shape, axes=axes)
         x = self.transpose(x, 0, 2, 3, 1)
         for axis, (first, step) in ((1, row), (2, column)):
-            size = part.shape[axis].value
-            x = self.padded(x, axis, 0, size * step - x.shape[axis].value)
+            size = part.shape[axis]
+            x = self.padded(x, axis, 0, size * step - x.shape[axis])
             x = self.part(x, axis, first, size, step)
         return x
