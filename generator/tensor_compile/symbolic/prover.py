@@ -176,8 +176,8 @@ def _prove_by_floor(e: Expr) -> bool:
 
 
 def _prove_by_remainder(e: Expr) -> bool:
-    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, or d - g where g divides n and d; also where n is a floor
-    division itself."""
+    """Takes out a remainder: 0 <= n - d*floordiv(n, d) <= d - 1, or d - g where g divides n and d; also where n is a
+    floor division itself."""
     atoms = sorted({a for m, _ in e.terms for a in m if isinstance(a, FloorDiv)}, key=lambda a: a.key)
     for atom in atoms:
         factor = make({tuple(a for a in m if a is not atom): c for m, c in e.terms if m.count(atom) == 1})
