@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import field, replace
 from functools import partial
-from typing import Any, Callable, Mapping, Protocol
+from typing import Any, Callable, Mapping, Protocol, Sequence
 
 from .errors import UserError
 from .graph import passes as graph_passes
@@ -62,18 +62,23 @@ ChooseForm = Callable[[str, str, Function], VariantForm]   # of an entry, a vari
 
 
 class Decide(orders.Decide, Protocol):
-    """What decides orders and what is fused, where the cost model and the rules of fusion do not."""
+    """What decides orders, what is fused and blocks of tile regions, where the cost model and the rules of fusion do
+    not."""
 
     def apart(self, entry: str, variant: str, first: Element, item: Computation, made: tuple[str, ...],
               buffers: Mapping[str, Buffer]) -> bool:
         """As of joining.Apart, of a variant."""
+
+    def rows(self, entry: str, variant: str, kernels: Sequence[tile_regions.Chained], handed: Sequence[str],
+             usual: int, most: int) -> int:
+        """As of tile_regions.Rows, of a variant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
     """What a build asks of the passes. name: of the text, for messages. plain, relaxed, with_reference, small,
     evaluate: as of `run`. choose: the schedules of contractions; shapes: those of a GPU's, None: the cost model's;
-    form: that of a variant; decide: orders and fusion, None: the passes do."""
+    form: that of a variant; decide: orders, fusion and blocks, None: the passes do."""
 
     name: str
     plain: bool
@@ -347,7 +352,10 @@ def _stripes_in_time(form: Fused, unit: Unit, target: Target) -> Fused:
 
 def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     apart = unit.separate or unit.chosen.chains == "kernels"
-    return tile_regions.form(form, state.target) if state.target.tiles and not apart else form
+    if apart or not state.target.tiles:
+        return form
+    rows = None if asked.decide is None else partial(asked.decide.rows, unit.entry, unit.name)
+    return tile_regions.form(form, state.target, rows)
 
 
 def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:

@@ -63,7 +63,7 @@ def run(text: str, name: str, target: Target, sizes: Mapping[str, tuple[int, ...
     (graph/tap.py). choose: the schedules of contractions, shapes: of a GPU's; None: the cost model does. relaxed: sums
     may be taken in other orders (docs/numerics.md). small: stripes make the arena smaller, where they can
     (loops/stripes.py). evaluate: channels are left out for the values of these weights (graph/bake.py); None: none.
-    form: of variants; None: VariantForm(). decide: orders and fusion; None: the passes do."""
+    form: of variants; None: VariantForm(). decide: orders, fusion and blocks; None: the passes do."""
     asked = Asked(name, plain, relaxed, with_reference, small,
                   choose or (lambda kernel, isa, parts: candidates.choose(kernel, isa, target, parts)), shapes,
                   evaluate, form or (lambda entry, variant, function: VariantForm()), decide)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a tuning lock may decide beside schedules and forms, one line a decision (docs/tuning.md): the `order` in which
-values lie, whether an item is `fuse`d into the kernel of another one, the `split` of a contraction's results among a
-team."""
+values lie, whether an item is `fuse`d into the kernel of another one, how many rows a `block` of a tile region has, the `split`
+of a contraction's results among a team."""
 from __future__ import annotations
 
 import re
@@ -16,6 +16,7 @@ from ..loops.contraction_schedule import Schedule
 from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel
 from ..loops.program_ir import leaves, ModelPlan, regions, Tiles
 from ..loops.orders import choice_name, Offer
+from ..loops.tile_regions import FEWEST
 from ..records import dataclass
 from ..target import Target
 
@@ -25,6 +26,7 @@ MOST_ORDERS = 4      # other orders of a function's values that are measured: th
 CLOSE = 1.0          # and at most so much more, as a part, than what the model chooses
 MOST_SPLITS = 3      # of a kernel that are measured: those whose threads fetch least
 _BANDS = re.compile(r"bands([1-9]\d*)$")
+_ROWS = re.compile(r"rows([1-9]\d*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,18 @@ def orders(offers: Sequence[Offer], target: str) -> dict[str, Decision]:
         if name not in known.others and sum(len(d.others) for d in found.values()) < MOST_ORDERS:
             found[key] = replace(known, others=(*known.others, name))
     return found
+
+
+def block(key: str, usual: int, most: int) -> Decision:
+    """Blocks of half and of twice the rows. usual: those of the cost model; most: of all blocks."""
+    found = [rows for rows in (usual // 2, min(2 * usual, most)) if rows >= FEWEST and rows != usual]
+    return Decision(key, USUAL, tuple(f"rows{rows}" for rows in found))
+
+
+def rows_of(name: str) -> int | None:
+    """The rows that a block's name says, 0: as without a line; None where it is no name."""
+    match = _ROWS.match(name)
+    return 0 if name == USUAL else int(match[1]) if match else None
 
 
 def bands_of(name: str) -> int | None:

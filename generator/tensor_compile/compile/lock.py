@@ -3,13 +3,14 @@
 
     # tensor-compile tuning lock 2
     contraction f32 … target=x86_64/avx512 -> tc_contraction_f32_8x48__avx512 218.500 us, gcc 12.2.0, templates 4c1f90ab
+    block points=12x128x128 … target=x86_64 -> rows16 97.600 us, gcc 12.2.0, templates 4c1f90ab
     fuse points=128x384 … target=x86_64 -> stored 71.400 us, gcc 12.2.0, templates 4c1f90ab
     order f32 1x64x56x56 … target=x86_64 -> 0231 93.100 us, gcc 12.2.0, templates 4c1f90ab
     split f32 rows=128 … target=x86_64 -> bands4 61.200 us, gcc 12.2.0, templates 4c1f90ab
     variant mlp/batch1 graph=0f3b2c11 target=x86_64 -> regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
 
 An entry of a contraction names its schedule, one of a split how a team shares its results, one of values in which order
-they lie, one of a fusion whether it is made (decisions.py), one of a variant its form (loops/variant_form.py). Where no
+they lie, one of a fusion whether it is made, one of a tile region the rows of a block (decisions.py), one of a variant its form (loops/variant_form.py). Where no
 clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
 A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance. By that `tune` knows what to
@@ -27,13 +28,13 @@ from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
 from ..emit.contraction import candidates as table
-from ..emit.contraction.key import FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
+from ..emit.contraction.key import BLOCK, block_key, FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
 from ..emit.contraction.team_bands import team_bands
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule
 from ..graph.ir import Function
 from ..loops import variant_form
-from ..loops.loop_ir import Computation, Contraction, ContractionKernel
+from ..loops.loop_ir import Computation, Contraction, ContractionKernel, LoopNestKernel
 from ..loops.program_ir import Element, ModelPlan
 from ..loops.orders import Choice, choice_name, Group, Offer
 from ..loops.scalar_ir import Buffer
@@ -202,10 +203,11 @@ class Finding:
 @dataclass(slots=True)
 class Tuning:
     """What one build takes from its lock. mode: lock (use what applies, else the cost model), frozen (every kernel
-    needs a good entry), off (never read). small: where the lock does not decide, little code does. lines: orders and
-    fusions need entries, too, where the lock has some; orders, fusions: what may be decided, where that is wanted;
-    applied: keys of orders that the lock decides, whether the cost model would offer them or not; stored: keys of
-    fusions by entry, variant and buffer that is stored where they are not made."""
+    needs a good entry), off (never read). small: where the lock does not decide, little code does. lines: orders,
+    fusions and blocks need entries, too, where the lock has some; orders, fusions, blocks: what may be decided, where
+    that is wanted; applied: keys of orders that the lock decides, whether the cost model would offer them or not;
+    stored: keys of fusions by entry, variant and buffer that is stored where they are not made; handed: those of blocks
+    by entry, variant and buffer that a tile hands on."""
 
     mode: str
     path: Path
@@ -219,6 +221,8 @@ class Tuning:
     applied: set[str] = field(default_factory=set)
     fusions: dict[str, Decision] = field(default_factory=dict)
     stored: dict[tuple[str, str, str], str] = field(default_factory=dict)
+    blocks: dict[str, Decision] = field(default_factory=dict)
+    handed: dict[tuple[str, str, str], str] = field(default_factory=dict)
 
     @staticmethod
     def load(mode: str, path: Path, target: Target, small: bool = False, wanted: bool = False, lines: bool = True
@@ -264,6 +268,20 @@ class Tuning:
         self.stored.update(dict.fromkeys(((entry, variant, name) for name in made), key))
         return named is not None and named.candidate == decisions.FUSIONS[1]
 
+    def rows(self, entry: str, variant: str, kernels: Sequence[ContractionKernel | LoopNestKernel],
+             handed: Sequence[str], usual: int, most: int) -> int:
+        """Of a block of the tile region that these kernels become. Sizes are known where that is decided."""
+        if not (self.wanted or self.has(BLOCK)):
+            return usual    # a key takes time
+        key = block_key(kernels, self.target.name)
+        named = self.entries.get(key)
+        found = decisions.rows_of(named.candidate) if named else 0
+        if named is not None and found is None:
+            self.findings[key] = Finding("stale", key, f"there is no block {named.candidate}")
+        self.blocks[key] = decisions.block(key, usual, most)
+        self.handed.update(dict.fromkeys(((entry, variant, name) for name in handed), key))
+        return found or usual
+
     def order(self, group: Group) -> Choice | None:
         """The order of a set of values; None where it is free."""
         if not self.has(ORDER) or group.constant or not all(d.is_const for d in group.members[0].shape):
@@ -285,7 +303,7 @@ class Tuning:
     def cover(self, plan: ModelPlan) -> None:
         """Notes what the lock does not decide of the plan, of the kinds of which it has lines."""
         splits = (key for key, _ in decisions.split_keys(plan, self.target.name))
-        for kind, keys in ((SPLIT, splits), (FUSE, self.fusions), (ORDER, self.orders)):
+        for kind, keys in ((SPLIT, splits), (FUSE, self.fusions), (ORDER, self.orders), (BLOCK, self.blocks)):
             if self.has(kind) and (self.lines or kind == SPLIT):
                 for key in keys:
                     if key not in self.entries:

@@ -134,7 +134,7 @@ class Options(Recording, Machine, Passes, TuningLock, Budgets, Work, Outputs, Su
 
     @property
     def tunes_lines(self) -> bool:
-        """Whether `tune` measures orders and fusions. Where memory or code is to be small it does not: what they take
+        """Whether `tune` measures orders, fusions and blocks. Where memory or code is to be small it does not: what they take
         is not known before."""
         return self.memory != "small" and self.optimize != "size" and self.max_arena is None
 

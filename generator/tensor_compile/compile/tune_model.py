@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One model's search for its tuning lock, part by part, each in a part of the time: forms of variants, orders and
-fusion, from which kernels follow; schedules of these; how teams share them."""
+"""One model's search for its tuning lock, part by part, each in a part of the time: forms of variants, orders,
+fusion and blocks, from which kernels follow; schedules of these; how teams share them."""
 from __future__ import annotations
 
 import os
@@ -110,7 +110,7 @@ def used(of: Planned) -> list[str]:
     """The keys of the lock that a build asks for, beside those of schedules."""
     tuning = of.keys.tuning
     splits = (key for key, _ in decisions.split_keys(of.plan, of.target.name))
-    return [*of.keys.found.values(), *tuning.orders, *tuning.applied, *tuning.fusions, *splits]
+    return [*of.keys.found.values(), *tuning.orders, *tuning.applied, *tuning.fusions, *tuning.blocks, *splits]
 
 
 def search(options: Options, request: Request, clock: Clock, tell: Say) -> Result:
@@ -141,7 +141,7 @@ class _Search:
     known: Mapping[str, Entry] = field(default_factory=dict)   # lines of the lock when the search begins
     formed: float = 0.0   # seconds that forms took, two builds that are timed; nothing where the lock has them
     planning: float = 0.0   # seconds that it took to plan the build
-    share: float = LINES / 2   # of what is left of the time, which orders and fusions may take each
+    share: float = LINES / 2   # of what is left of the time, which orders, fusions and blocks may take each
     waiting: bool = False   # one of them had too little
     unformed: bool = False   # forms had too little
     last: Planned | None = None   # what the build was when it was looked at last
@@ -213,7 +213,7 @@ class _Search:
         if not self.calls(of.target):
             return {}
         lock, again = self.options.lock_path, self.request.again
-        kinds = [self.order_kind(of), self.fusion_kind(of)] if self.options.tunes_lines else []
+        kinds = [self.order_kind(of), self.fusion_kind(of), self.block_kind(of)] if self.options.tunes_lines else []
         kinds += [self.split_kind(of)] if tune_lines.team(of.target) > 1 else []
         found = {"variants": tune_variants.left(lock, of.plan, of.keys, of.compiler, again)} | \
             {kind.name: tune_lines.left(lock, kind, of.compiler, again) for kind in kinds}
@@ -289,7 +289,7 @@ class _Search:
         return measured
 
     def lines(self, of: Planned) -> bool:
-        """Orders and fusion. Whether any is another one now."""
+        """Orders, fusion and blocks. Whether any is another one now."""
         if not self.options.tunes_lines:
             return False
         more = changed = self.kind(of, self.order_kind(of), self.share, self.request.again)
@@ -302,8 +302,8 @@ class _Search:
                 of = now
             more = self.kind(of, self.fusion_kind(of), self.share, again)
             changed, again = changed or more, False
-            if not (more and self.request.keep):
-                return changed
+            if not (more and self.request.keep):    # chains are what fusion left
+                return self.kind(of, self.block_kind(of), self.share, self.request.again) or changed
 
     def order_kind(self, of: Planned) -> Kind:
         return Kind("orders", list(of.keys.tuning.orders.values()), None)
@@ -314,6 +314,13 @@ class _Search:
         def stores(entry: str, variant: str, step: Step) -> Iterator[str]:
             return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
         return Kind("fusions", list(of.keys.tuning.fusions.values()), stores)
+
+    def block_kind(self, of: Planned) -> Kind:
+        handed = of.keys.tuning.handed
+
+        def hands_on(entry: str, variant: str, step: Step) -> Iterator[str]:
+            return (handed[at] for name in written(step.kernel) if (at := (entry, variant, name)) in handed)
+        return Kind("blocks", list(of.keys.tuning.blocks.values()), hands_on)
 
     def splits(self) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""

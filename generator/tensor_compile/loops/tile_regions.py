@@ -8,13 +8,14 @@ tiles. The last axis is cut into blocks, of the others a tile has one point. Tem
 reads become buffers of kind `tile`.
 
 A region is formed where it pays. It saves what is handed on from leaving the cache; it costs that every tile walks the
-second operands of the contractions again. explain says what was decided and why.
+second operands of the contractions again. explain says what was decided and why. A tuning lock may decide how many rows
+a block of a region has that is formed.
 """
 from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Iterator
+from typing import Callable, Iterator, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..records import dataclass
@@ -49,10 +50,14 @@ UNKNOWN = 1024     # what a dim without an upper end is taken for
 
 Chained = ContractionKernel | LoopNestKernel
 
+# of a chain's kernels, the temps that they hand on, the rows of a block by the cost model and at most: the rows it has
+Rows = Callable[[Sequence[Chained], Sequence[str], int, int], int]
 
-def form(fused: Fused, target: Target) -> Fused:
-    """The same kernels, some of them within tile regions."""
-    former = _Former(fused, target)
+
+def form(fused: Fused, target: Target, rows: Rows | None = None) -> Fused:
+    """The same kernels, some of them within tile regions. rows: of blocks where all sizes are known; None: the cost
+    model's."""
+    former = _Former(fused, target, rows)
     kernels = each_list(fused.kernels, former.formed)
     return replace(fused, kernels=kernels, buffers=former.buffers, fusions=former.fusions, refusals=former.refusals)
 
@@ -91,8 +96,8 @@ def least(e: Expr) -> int:
 
 
 class _Former:
-    def __init__(self, fused: Fused, target: Target):
-        self.buffers, self.target = dict(fused.buffers), target
+    def __init__(self, fused: Fused, target: Target, asked: Rows | None):
+        self.buffers, self.target, self.asked = dict(fused.buffers), target, asked
         self.fusions, self.refusals = list(fused.fusions), list(fused.refusals)
         self.uses = Uses(fused.kernels)
         self.taken = {s.name for s in fused.dims} | {s.name for b in fused.buffers.values() for d in b.shape
@@ -253,11 +258,12 @@ class _Former:
         block, reason = self.best_block(chain)
         if reason:
             return reason
-        were, higher = dict(self.buffers), self.growing_block(chain)
+        were = dict(self.buffers)
         before, tiles = self.tiles(chain, block)
-        if tiles.growing and higher > block:
-            self.buffers, block = dict(were), higher
-            before, tiles = self.tiles(chain, higher)
+        chosen = self.chosen_block(chain, max(block, self.growing_block(chain)) if tiles.growing else block)
+        if chosen != block:
+            self.buffers = dict(were)
+            before, tiles = self.tiles(chain, chosen)
         if between_tiles(self.buffers, tiles.axes, tiles.body):
             self.buffers = were
             return "a tile would need what another one stores"
@@ -279,6 +285,13 @@ class _Former:
             block = min(2 * block, self.most_rows(chain))
             reason = self.refusal(chain, block) and reason
         return block, reason
+
+    def chosen_block(self, chain: _Chain, usual: int) -> int:
+        """Rows of a block of a region that is formed. usual: by the cost model."""
+        if self.asked is None or not all(self.buffers[name].elements.is_const for name in chain.handed):
+            return usual
+        most = self.size(chain.rows[-1][0])
+        return min(most, self.asked(chain.kernels, chain.handed, usual, most))
 
     def size(self, e: Expr) -> int:
         """With dims at their upper ends."""

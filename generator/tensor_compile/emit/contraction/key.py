@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import replace
-from typing import Any, Mapping
+from typing import Any, Mapping, Sequence
 
 from ...graph.ir import Function, Node
 from ...graph.text import print_function
@@ -24,7 +24,7 @@ from ...symbolic import Expr, Sym, product, sym
 from ..identity import identity, of_items
 from ..scalar import extent
 
-SPLIT, FUSE, ORDER = "split ", "fuse ", "order "    # what keys of each kind begin with
+SPLIT, FUSE, ORDER, BLOCK = "split ", "fuse ", "order ", "block "    # what keys of each kind begin with
 MOST_NAMED = 4    # operations in a key, for people
 
 
@@ -68,6 +68,20 @@ def order_key(group: Group, target: str) -> str:
     shape = "x".join(map(str, first.shape))
     return f"{ORDER}{first.dtype} {shape} makers={'+'.join(list(makers)[:MOST_NAMED])} users={_digest(lines)} " \
            f"target={target}"
+
+
+def block_key(kernels: Sequence[ContractionKernel | LoopNestKernel], target: str) -> str:
+    """Of the rows of a block of a tile region, by its kernels before they are cut.
+
+        block points=12x128x128 terms=64 with=exp+max kernels=5c0e41d2 target=x86_64
+    """
+    first = kernels[0]
+    points = (*first.batch, *first.m, *first.n) if isinstance(first, ContractionKernel) else first.rows
+    terms = f" terms={_extents(first.k)}" if isinstance(first, ContractionKernel) else ""
+    ops = dict.fromkeys(x.op for kernel in kernels for value in kernel.values for x in walk(value)
+                        if isinstance(x, (Apply, Reduction)))
+    return f"{BLOCK}points={_extents(points)}{terms} with={'+'.join(list(ops)[:MOST_NAMED]) or 'product'} " \
+           f"kernels={_digest([identity(replace(kernel, label='')) for kernel in kernels])} target={target}"
 
 
 def _attributes(node: Node) -> list[tuple[str, str]]:
