@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a tuning lock may decide beside schedules and forms, one line a decision (docs/tuning.md): the `order` in which
-values lie, whether an item is `fuse`d into the kernel of another one, how many rows a `block` of a tile region has, the `split`
-of a contraction's results among a team."""
+values lie, whether an item is `fuse`d into the kernel of another one, how many rows a `block` of a tile region has, the
+`split` of a contraction's results among a team."""
 from __future__ import annotations
 
 import re

@@ -10,8 +10,8 @@
     variant mlp/batch1 graph=0f3b2c11 target=x86_64 -> regions_t2 17.800 us, gcc 12.2.0, templates 4c1f90ab
 
 An entry of a contraction names its schedule, one of a split how a team shares its results, one of values in which order
-they lie, one of a fusion whether it is made, one of a tile region the rows of a block (decisions.py), one of a variant its form (loops/variant_form.py). Where no
-clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
+they lie, one of a fusion whether it is made, one of a tile region the rows of a block (decisions.py), one of a variant
+its form (loops/variant_form.py). Where no clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
 
 A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance. By that `tune` knows what to
 measure again; a build compares it only where several lines have one key. Only `tune` writes the file. What a merge of
@@ -28,7 +28,8 @@ from pathlib import Path
 from typing import Callable, Mapping, Sequence
 
 from ..emit.contraction import candidates as table
-from ..emit.contraction.key import BLOCK, block_key, FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, variant_key
+from ..emit.contraction.key import BLOCK, block_key, FUSE, fuse_key, kernel_key, ORDER, order_key, SPLIT, split_key, \
+    variant_key
 from ..emit.contraction.team_bands import team_bands
 from ..errors import UserError
 from ..loops.contraction_schedule import Schedule, parse as parse_schedule

@@ -134,8 +134,8 @@ class Options(Recording, Machine, Passes, TuningLock, Budgets, Work, Outputs, Su
 
     @property
     def tunes_lines(self) -> bool:
-        """Whether `tune` measures orders, fusions and blocks. Where memory or code is to be small it does not: what they take
-        is not known before."""
+        """Whether `tune` measures orders, fusions and blocks. Where memory or code is to be small it does not: what
+        they take is not known before."""
         return self.memory != "small" and self.optimize != "size" and self.max_arena is None
 
     def text(self) -> str:
