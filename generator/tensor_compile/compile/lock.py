@@ -11,7 +11,8 @@
 
 An entry of a contraction names its schedule, one of a split how a team shares its results, one of values in which order
 they lie, one of a fusion whether it is made, one of a tile region the rows of a block (decisions.py), one of a variant
-its form (loops/variant_form.py). Where no clock is, what was counted stands there instead: `4711 instructions emulated`, `4711 cycles`.
+its form (loops/variant_form.py). Where no clock is, what was counted stands there instead: `4711 instructions
+emulated`, `4711 cycles`.
 
 A line is an entry: its key (emit/contraction/key.py), the candidate, then provenance. By that `tune` knows what to
 measure again; a build compares it only where several lines have one key. Only `tune` writes the file. What a merge of
