@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Callable, Iterator, Sequence
+from typing import Callable, Iterator, Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..records import dataclass
@@ -258,9 +258,9 @@ class _Former:
         block, reason = self.best_block(chain)
         if reason:
             return reason
-        were = dict(self.buffers)
+        were, higher = dict(self.buffers), self.growing_block(chain)
         before, tiles = self.tiles(chain, block)
-        chosen = self.chosen_block(chain, max(block, self.growing_block(chain)) if tiles.growing else block)
+        chosen = self.chosen_block(chain, max(block, higher) if tiles.growing else block, were)
         if chosen != block:
             self.buffers = dict(were)
             before, tiles = self.tiles(chain, chosen)
@@ -286,9 +286,9 @@ class _Former:
             reason = self.refusal(chain, block) and reason
         return block, reason
 
-    def chosen_block(self, chain: _Chain, usual: int) -> int:
-        """Rows of a block of a region that is formed. usual: by the cost model."""
-        if self.asked is None or not all(self.buffers[name].elements.is_const for name in chain.handed):
+    def chosen_block(self, chain: _Chain, usual: int, were: Mapping[str, Buffer]) -> int:
+        """Rows of a block of a region that is formed. usual: by the cost model; were: the buffers before it was."""
+        if self.asked is None or not all(were[name].elements.is_const for name in chain.handed):
             return usual
         most = self.size(chain.rows[-1][0])
         return min(most, self.asked(chain.kernels, chain.handed, usual, most))
