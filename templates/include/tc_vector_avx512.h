@@ -92,11 +92,8 @@ static TC_INLINE tcq_f32 tcq_sub_f32(tcq_f32 x, tcq_f32 y) {
 static TC_INLINE tcq_f32 tcq_mul_f32(tcq_f32 x, tcq_f32 y) {
     return _mm512_mul_ps(x, y);
 }
-/* Halves: the divider takes two of 8 lanes in less time than one of 16. */
 static TC_INLINE tcq_f32 tcq_div_f32(tcq_f32 x, tcq_f32 y) {
-    const __m256 low = _mm256_div_ps(_mm512_castps512_ps256(x), _mm512_castps512_ps256(y));
-    const __m256 high = _mm256_div_ps(_mm512_extractf32x8_ps(x, 1), _mm512_extractf32x8_ps(y, 1));
-    return _mm512_insertf32x8(_mm512_castps256_ps512(low), high, 1);
+    return _mm512_div_ps(x, y);
 }
 /* The divisor is the same in a loop, so its reciprocal is there: multiply-adds take less than half of the divider's time.
  * With the reciprocal r rounded to nearest and a quotient q within a last place of x / y, q + (x - q y) r is the quotient
