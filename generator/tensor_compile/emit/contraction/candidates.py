@@ -15,7 +15,7 @@ from ...target import Target
 from . import image_lines, schedule_blocks, term_by_term
 from .access import Access
 from .candidate_table import PANEL, Candidate, candidates, micro_pointers, registers_needed
-from .cost_model import bytes_a_row, cost_of, near_panels, result_row, second_bytes
+from .cost_model import bytes_a_row, cost_of, far_columns, near_panels, one_tile, result_row, second_bytes
 from .in_registers import of_copied_columns, own_columns, stands_alone, turn_terms
 from .product_forms import form
 from .team_bands import team_bands
@@ -24,6 +24,8 @@ BOTH = 4              # schedules that tuning tries with what is fetched ahead a
 BLOCK_ROWS = 96       # of a block of terms, about
 BLOCK_COLUMNS = 512
 MANY_ROWS = 512       # from which on what panels wait for, once, is not worth fetching them ahead
+WHOLE_ROWS = 2        # rows up to which blocks of ROW_TERMS terms are read as they lie, each with all its columns
+ROW_TERMS = 64
 FETCHED_ROWS = 4      # tiles of rows that fetch the next terms; fewer would not fetch all of them
 OPERANDS = 3          # registers beside the accumulators of one register of columns
 
@@ -166,8 +168,10 @@ def _copying(access: Access, tile: Candidate, target: Target, constant: bool) ->
     if near_panels(access, plain, target):
         mc = tile.rows    # rows that were copied just now meet all columns
     nc = max(1, BLOCK_COLUMNS // tile.columns) * tile.columns
-    if access.rows.is_const and access.rows.value <= tile.rows and not (access.in_place or access.product.integer):
+    if one_tile(access, tile.rows) and not (access.in_place or access.product.integer):
         return   # every panel is read once
+    if one_tile(access, min(tile.rows, WHOLE_ROWS)) and far_columns(access) and most > ROW_TERMS:
+        yield replace(plain, kc=ROW_TERMS, nc=-(-size(access.columns) // tile.columns) * tile.columns)
     for a in (False, True):
         for b in ((False, True) if access.in_place else (False,)):
             if b and not a:   # whole sums, of a group of columns or of many

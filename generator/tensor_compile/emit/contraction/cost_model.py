@@ -31,6 +31,8 @@ EDGE = 0.4            # cycles a term of each row of a tile whose positions are 
 FAR = 1024            # bytes from one row to the next, from which on each is a place of its own to the processor
 NO_STREAM = (1 / 2, 10 / 32, 1 / 2)    # of the paces of the first cache, the second and beyond: of such rows
 MET = (1 / 2, 5 / 32, 0.3)             # the same where rows meet in few sets of the caches
+FEW_ROWS = 8          # of a, up to which such rows are read once, by one tile, in half the time that copies take
+READ_ONCE = 0.75      # of the paces, then
 AGAIN = 0.3           # of the time of panels that come from far once more, for the next rows, fetched ahead or not
 STREAMS = 4           # panels side by side that the processor fetches ahead for one row, from memory
 STREAM = 0.012        # of the time of panels from memory, for each panel beyond
@@ -110,6 +112,16 @@ def _beside(compute: float, stream: float) -> float:
     return max(compute, stream) + 0.25 * min(compute, stream)
 
 
+def one_tile(access: Access, rows: int) -> bool:
+    """So many rows are all, or more."""
+    return access.rows.is_const and access.rows.value <= rows
+
+
+def far_columns(access: Access) -> bool:
+    """Columns are read where they lie, terms far apart."""
+    return access.in_place and 4 * size(access.inside[-1].b) >= FAR
+
+
 def near_panels(access: Access, schedule: Schedule, target: Target) -> bool:
     """Panels of integers that are near enough to be read again for every tile of rows. Sorted rows are four times as
     long as they were: a tile of them may stay in the first cache, a block of tiles would fill the second one."""
@@ -145,7 +157,7 @@ class _Model:
         # panels, not tiles, are what a team shares; of constant ones a tile more or less is little of a thread's part
         self.panels = access.in_place and by_panels(access, schedule)
         self.n, self.k, self.batches = (max(1, size(e)) for e in (access.columns, access.terms, access.batches))
-        single = access.rows.is_const and access.rows.value <= schedule.mr   # tile of rows: it reads no panel again
+        single = one_tile(access, schedule.mr)    # tile of rows: it reads no panel again
         self.block = min(self.k, schedule.kc) if schedule.kc and not single else self.k
         # a full tile takes several terms a turn
         inner = access.inside[-1].extent
@@ -164,13 +176,16 @@ class _Model:
         if schedule.epilogue == "registers" and stands_alone(access, schedule):
             self.edges = min(1.0, (schedule.mr + 2) / max(1, size(access.run)))
         # bytes a cycle when panels are read again, by the level that holds them: columns of rows that lie far apart are
-        # not fetched ahead by the processor, and with distances of powers of two meet in few sets of its caches
+        # not fetched ahead by the processor, and with distances of powers of two meet in few sets of its caches. What
+        # few rows read once waits less, as later terms are loaded meanwhile
         self.paces = (reads.l1d, reads.l2, reads.l3)
-        if access.in_place and not schedule.packed_b:
-            distance = 4 * size(access.inside[-1].b)
-            if distance >= FAR and self.far:
-                first, second, beyond = MET if distance % FAR == 0 else NO_STREAM
-                self.paces = (first * reads.l1d, second * reads.l2, beyond * reads.l3)
+        if not schedule.packed_b and far_columns(access) and self.far:
+            met = 4 * size(access.inside[-1].b) % FAR == 0
+            whole_terms = schedule.kc > 0 and schedule.nc >= self.n
+            once = 1.0 if whole_terms else READ_ONCE
+            few = single and access.rows.value <= FEW_ROWS
+            first, second, beyond = (once, once, once) if few else MET if met else NO_STREAM
+            self.paces = (first * reads.l1d, second * reads.l2, beyond * reads.l3)
         elif schedule.packed_b:   # panels that were copied just now
             self.paces = (reads.l1d, reads.l1d, reads.l3)
         # groups of columns that are copied end between two lines of a pair, where other groups would not
@@ -266,7 +281,7 @@ class _Model:
         # the first rows wait for what comes from far, or it for them; the two overlap for the most part
         rate = min(self.once, self.pace(width), SECOND_READ * self.target.reads.l2 if below else self.once)
         first = self.access.sums * self.form.b_bytes * self.k * width / rate
-        if band.height == 1 and self.far:
+        if band.height == 1 and self.far and not self.access.in_place:
             first *= 1 + STREAM * max(0, width // PANEL - STREAMS)
         tile = self.tile(band.height, width)
         wait = 0.0
