@@ -145,6 +145,35 @@ rule("logical_constant: or false", P, binary("logical_or", "0x00", dtype="bool")
 rule("logical_constant: or true", P, binary("logical_or", "0x01", left=True, dtype="bool"), constant("0x01", 2, "bool"))
 rule("logical_constant: xor true", P, binary("logical_xor", "0x01", dtype="bool"), "%1 = logical_not(%0) : bool[4]")
 rule("compare_with_itself", I, "%2 = le(%0, %0) : bool[4]", constant("0x01", 3, "bool").replace("%3", "%3"))
+NUMBERS = """%1 = iota() {axis=0} : i64[5]
+%2 = broadcast(%0) {shape=[4, 5], axes=[0]} : i64[4,5]
+%3 = broadcast(%1) {shape=[4, 5], axes=[1]} : i64[4,5]
+"""
+WORDS = """%1 = constant() {bits=0xffffffffffffffff} : i64[]
+%2 = broadcast(%1) {shape=[4], axes=[]} : i64[4]
+%3 = constant() {bits=0x000000007fffffff} : i64[]
+%4 = broadcast(%3) {shape=[4], axes=[]} : i64[4]
+%5 = maximum(%0, %2) : i64[4]
+%6 = minimum(%5, %4) : i64[4]
+%7 = cast(%6) {dtype=i32} : i32[4]
+%8 = iota() {axis=0} : i32[5]
+%9 = broadcast(%8) {shape=[4, 5], axes=[1]} : i32[4,5]
+%10 = broadcast(%7) {shape=[4, 5], axes=[0]} : i32[4,5]
+"""
+rule("compare_in_words", '%0 "i" : i64[4]', NUMBERS + "%4 = lt(%3, %2) : bool[4,5]",
+     WORDS + "%11 = lt(%9, %10) : bool[4,5]")
+for op in ("eq", "ne", "lt", "le", "gt", "ge"):
+    rule(f"compare_in_words: {op}, numbers second", '%0 "i" : i64[4]', NUMBERS + f"%4 = {op}(%2, %3) : bool[4,5]",
+         WORDS + f"%11 = {op}(%10, %9) : bool[4,5]")
+stays("numbers of rows compared with integers along them", '%0 "i" : i64[5]', """%1 = iota() {axis=0} : i64[4]
+%2 = broadcast(%0) {shape=[4, 5], axes=[1]} : i64[4,5]
+%3 = broadcast(%1) {shape=[4, 5], axes=[0]} : i64[4,5]
+%4 = eq(%2, %3) : bool[4,5]""")
+stays("numbers compared with numbers of another axis", "", """%0 = iota() {axis=0} : i64[4]
+%1 = iota() {axis=0} : i64[5]
+%2 = broadcast(%0) {shape=[4, 5], axes=[0]} : i64[4,5]
+%3 = broadcast(%1) {shape=[4, 5], axes=[1]} : i64[4,5]
+%4 = ge(%2, %3) : bool[4,5]""")
 rule("compare_with_itself: lt", I, "%2 = lt(%0, %0) : bool[4]", constant("0x00", 3, "bool"))
 stays("x == x of floats (NaN)", X, "%1 = eq(%0, %0) : bool[4]")
 rule("bitcast_chain: f32 to i32 and back", X, "%1 = bitcast(%0) {dtype=i32} : i32[4]\n"

@@ -11,7 +11,7 @@ from typing import Any, Callable
 
 from ..symbolic import ONE
 from .dtypes import DTYPES, Dtype, keeps_values, of_integer, widened
-from .ir import Node, Value
+from .ir import Node, TensorType, Value
 from .rewrite import Builder
 from .table import PRIMITIVES
 
@@ -20,6 +20,8 @@ _RIGHT_IDENTITY: dict[str, Callable[[Dtype], int]] = {
     "add": lambda t: t.minus_zero, "sub": lambda t: 0, "mul": lambda t: t.one, "div": lambda t: t.one,
     "maximum": lambda t: t.lowest, "minimum": lambda t: t.highest, "bit_and": lambda t: t.mask, "bit_or": lambda t: 0,
     "bit_xor": lambda t: 0, "shift_left": lambda t: 0, "shift_right": lambda t: 0}
+
+_MOST_WORD = (1 << 31) - 1
 
 
 def uniform(value: Value) -> int | None:
@@ -250,12 +252,50 @@ def known_dim(b: Builder, n: Node) -> Value | None:
     return constant_like(b, value.value & DTYPES[dtype].mask, n)
 
 
+def compare_in_words(b: Builder, n: Node) -> Value | None:
+    """Positions along the last axis, compared with 64-bit integers that are the same along it: 32 bits tell the same of
+    these limited to -1..2^31-1, where there are vectors."""
+    numbers = [_along_last(x) for x in n.operands]
+    if numbers[0] is numbers[1]:
+        return None
+    which = 0 if numbers[0] else 1
+    number, other = n.operands[which], n.operands[1 - which].node
+    if number.dtype != "i64" or other.op != "broadcast" or number.type.rank - 1 in other.attrs["axes"] \
+            or uniform(n.operands[1 - which]) is not None:
+        return None
+    x = other.operands[0]
+    if x.node.op == "iota":    # of another axis
+        return None
+    low, high = (constant_like(b, bits, other.operands[0].node) for bits in (DTYPES["i64"].minus_one, _MOST_WORD))
+    limited = b.value("minimum", b.value("maximum", x, low, like=n), high, like=n)
+    word = b.value("cast", limited, like=n, dtype="i32")
+    counted = number.node if number.node.op == "iota" else number.node.operands[0].node
+    count = b.value("iota", like=n, types=(TensorType("i32", counted.types[0].shape),), axis=counted.attrs["axis"])
+    if number.node.op == "broadcast":
+        count = b.value("broadcast", count, like=n, **number.node.attrs)
+    pair = [count, b.value("broadcast", word, like=n, **other.attrs)]
+    return b.value(n.op, *(pair if which == 0 else reversed(pair)), like=n)
+
+
+def _along_last(x: Value) -> bool:
+    """iota along x's last axis, fewer than 2^31 numbers."""
+    node, axis = x.node, x.type.rank - 1
+    if node.op == "broadcast":
+        node = node.operands[0].node
+        axis = next((i for i, a in enumerate(x.node.attrs["axes"]) if a == axis), -1)
+    if node.op != "iota" or node.attrs["axis"] != axis:
+        return False
+    _, most = node.types[0].shape[axis].range()
+    return most is not None and most <= _MOST_WORD
+
+
 def iota_of_one(b: Builder, n: Node) -> Value | None:
     """iota along an axis of size 1 -> zeros."""
     return constant_like(b, 0, n) if n.types[0].shape[n.attrs["axis"]] is ONE else None
 
 
 _ARITHMETIC = (("constant_second", constant_second), ("identity_operand", identity_operand))
+_WORDS = (("compare_in_words", compare_in_words),)
 _LAST = (("elementwise_of_broadcasts", elementwise_of_broadcasts),)
 
 RULES: dict[str, tuple[Any, ...]] = {
@@ -282,9 +322,9 @@ RULES: dict[str, tuple[Any, ...]] = {
     "logical_or": (("constant_second", constant_second), ("logical_constant", logical_constant),
                    ("idempotent", idempotent), ("absorbed_extreme", absorbed_extreme), *_LAST),
     "logical_xor": (("constant_second", constant_second), ("logical_constant", logical_constant), *_LAST),
-    "eq": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_LAST),
-    "ne": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_LAST),
-    **{op: (("compare_with_itself", compare_with_itself), *_LAST) for op in ("lt", "le", "gt", "ge")},
+    "eq": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_WORDS, *_LAST),
+    "ne": (("constant_second", constant_second), ("compare_with_itself", compare_with_itself), *_WORDS, *_LAST),
+    **{op: (("compare_with_itself", compare_with_itself), *_WORDS, *_LAST) for op in ("lt", "le", "gt", "ge")},
     "select": (("select_constant", select_constant), ("select_of_truth", select_of_truth),
                ("select_negated", select_negated), *_LAST),
     "dim_value": (("known_dim", known_dim),),
