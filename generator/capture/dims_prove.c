@@ -251,7 +251,7 @@ static bool holds(const tc_expr *e, const tc_atom *atom)
     return false;
 }
 
-/* e is proved by 0 <= n - d*atom <= d - 1, atom = floordiv(n, d). */
+/* e is proved by 0 <= n - d*atom <= d - 1, or d - g where g divides n and d; atom = floordiv(n, d). */
 static bool by_one_remainder(const tc_expr *e, const tc_atom *atom, const tc_expr *n, const tc_expr *d)
 {
     const tc_expr *times = tc_expr_exact_div(factor_of(e, atom), d);
@@ -262,8 +262,9 @@ static bool by_one_remainder(const tc_expr *e, const tc_atom *atom, const tc_exp
     const tc_expr *rest = tc_expr_add(e, tc_expr_mul_int(remainder, constant));
     if (holds(rest, atom))
         return false;
+    int64_t known, step = tc_expr_value(d, &known) ? tc_gcd(tc_expr_divisor(n), known) : 1; /* of remainders */
     if (constant >= 0)
-        rest = tc_expr_sub(rest, tc_expr_mul_int(tc_expr_add_int(d, -1), constant));
+        rest = tc_expr_sub(rest, tc_expr_mul_int(tc_expr_add_int(d, -step), constant));
     return tc_expr_nonnegative(rest);
 }
 
@@ -283,6 +284,19 @@ static bool prove_by_remainder(const tc_expr *e)
             if (d && by_one_remainder(e, atoms[i], tc_expr_of_atom(e->dims, atoms[j]), d))
                 return true;
         }
+    }
+    return false;
+}
+
+/* Takes an exact division as its numerator: den times e is not negative where e is not. */
+static bool prove_by_multiple(const tc_expr *e)
+{
+    const tc_atom *atoms[16];
+    int count = e->dims->has_exact ? divisions_of(e, atoms, 16) : 0;
+    for (int i = 0; i < count; ++i) {
+        const tc_expr *multiple = atoms[i]->exact ? tc_expr_mul_int(e, atoms[i]->exact) : NULL;
+        if (multiple && !holds(multiple, atoms[i]))
+            return tc_expr_nonnegative(multiple);
     }
     return false;
 }
@@ -366,6 +380,18 @@ const tc_expr *tc_expr_scaled_down(const tc_expr *e, int64_t g)
     return out;
 }
 
+static bool prove_nonnegative(const tc_expr *e)
+{
+    const tc_bound lo = tc_expr_lo(e);
+    if (lo.known && lo.value >= 0)
+        return true;
+    const int64_t g = tc_expr_coefficients_gcd(e, 0);
+    if (g > 1)
+        return tc_expr_nonnegative(tc_expr_scaled_down(e, g));
+    return prove_by_factor(e) || prove_by_floor(e) || prove_by_remainder(e) || prove_by_extremum(e) ||
+           prove_by_multiple(e);
+}
+
 bool tc_expr_nonnegative(const tc_expr *e)
 {
     int64_t value;
@@ -374,12 +400,7 @@ bool tc_expr_nonnegative(const tc_expr *e)
     if (!e->nonnegative) {
         tc_expr *own = (tc_expr *)e;
         own->nonnegative = 1; /* a question that leads back to itself is not proved */
-        tc_bound lo = tc_expr_lo(e);
-        const int64_t g = tc_expr_coefficients_gcd(e, 0);
-        const bool proved = (lo.known && lo.value >= 0) || (g > 1 ? tc_expr_nonnegative(tc_expr_scaled_down(e, g))
-                                                                  : prove_by_factor(e) || prove_by_floor(e) ||
-                                                                        prove_by_remainder(e) || prove_by_extremum(e));
-        own->nonnegative = proved ? 2 : 1;
+        own->nonnegative = prove_nonnegative(e) ? 2 : 1;
     }
     return e->nonnegative == 2;
 }
