@@ -61,6 +61,18 @@ ok(one_to_one(Buffer("y", "f32", sizes, row_major(sizes), "output"), digits, (tu
    "three digits of one loop, stored the other way round")
 ok(one_to_one(buffer((16, 8, 0)), (sym(i), sym(j), wrap(0)), (i, j)), "nothing is stored twice where there is nothing")
 
+height = sym(Sym("height", 1, 128, is_dim=True))
+width = sym(Sym("width", 8, 512, divisor=8, is_dim=True)) // 4
+sizes = (wrap(32), 2 * height, 2 * width)
+image = Buffer("y", "f32", sizes, row_major(sizes), "output")
+channel, row = Sym("channel", 0, 31), Sym("row", 0, height - 1)
+place, half = Sym("place", 0, width - 1), Sym("half", 0, 1)
+for count, right in ((2, True), (3, False)):
+    below = Sym("row", 0, count - 1)
+    equal(one_to_one(image, (sym(channel), 2 * sym(row) + sym(below), 2 * sym(place) + sym(half)),
+                     (channel, row, below, place, half)), right,
+          f"{'pairs' if right else 'threes'} of rows of an open image: one steps by its size, one by parts of it")
+
 column = Sym("column", 0, N - 1)
 ok(apart((3 * N * sym(i) + sym(column),), (3 * N * sym(j) + sym(column) + N,)), "parts of rows whose length is a size")
 ok(not apart((3 * N * sym(i) + sym(column),), (3 * N * sym(j) + sym(column) + N - 1,)), "that share an element")

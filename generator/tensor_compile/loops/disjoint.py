@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from ..symbolic import Expr, FloorDiv, Sym, exact_div, extreme, holds, is_nonnegative, sym, wrap
+from ..symbolic.typical import typical
 from .scalar_ir import Buffer
 from .scalars import empty, extent, lasts
 
@@ -45,13 +46,31 @@ def _one_to_one(b: Buffer, index: tuple[Expr, ...], variables: tuple[Sym, ...], 
             return False
         if not holds(step, there):
             step = -step
-        steps.append((len(step.terms[0][0]), abs(step.terms[0][1]), step, s))
-    reach: Expr | int = 0   # of the variables so far: the next one steps over all that they lead to
-    for _, _, step, s in sorted(steps, key=lambda x: x[:2]):
+        steps.append((step, s))
+    return any(_over_all_before(sorted(steps, key=key), there) for key in (_degree, _size))
+
+
+def _over_all_before(steps: list[tuple[Expr, Sym]], there: tuple[Expr, ...]) -> bool:
+    """Each variable steps over all that those before it lead to."""
+    reach: Expr | int = 0
+    for step, s in steps:
         if not holds(step - 1 - reach, there):
             return False
         reach = reach + step * (extent(s) - 1)
     return True
+
+
+def _degree(of: tuple[Expr, Sym]) -> tuple[int, int]:
+    """The sizes that a step multiplies, and the number: which of two steps is the larger where they are of the same
+    sizes."""
+    monomial, c = of[0].terms[0]
+    return len(monomial), abs(c)
+
+
+def _size(of: tuple[Expr, Sym]) -> tuple[int, int, int]:
+    """A step where sizes are typical: which is the larger where one is of a size and one of parts of it, width and
+    2*floordiv(width, 4)."""
+    return (typical(of[0]), *_degree(of))
 
 
 def _quotient_and_remainder(s: Sym, den: Expr) -> tuple[Sym, Sym] | None:
