@@ -2,6 +2,8 @@
 """Every rule of simplify: text in, text out, the same bits; and near misses that have to stay as they are."""
 from __future__ import annotations
 
+import re
+
 from passes import case, function, module
 from tap import done, equal, ok
 from tensor_compile.graph.dce import dce
@@ -165,6 +167,17 @@ rule("compare_in_words", '%0 "i" : i64[4]', NUMBERS + "%4 = lt(%3, %2) : bool[4,
 for op in ("eq", "ne", "lt", "le", "gt", "ge"):
     rule(f"compare_in_words: {op}, numbers second", '%0 "i" : i64[4]', NUMBERS + f"%4 = {op}(%2, %3) : bool[4,5]",
          WORDS + f"%11 = {op}(%10, %9) : bool[4,5]")
+SORTED = "%1 = sort(%0) {axis=0, count=[4], descending=0} : (f32[4], i64[4])\n"
+
+
+def behind_sort(lines: str) -> str:
+    """Lines whose %0 is the second result of SORTED, which is %1."""
+    return re.sub(r"%(\d+)", lambda found: f"%{int(found[1]) + 1}" if int(found[1]) else "%1.1", lines)
+
+
+rule("compare_in_words: with the second result of a node", X,
+     SORTED + behind_sort(NUMBERS + "%4 = lt(%3, %2) : bool[4,5]"),
+     SORTED + behind_sort(WORDS + "%11 = lt(%9, %10) : bool[4,5]"))
 stays("numbers of rows compared with integers along them", '%0 "i" : i64[5]', """%1 = iota() {axis=0} : i64[4]
 %2 = broadcast(%0) {shape=[4, 5], axes=[1]} : i64[4,5]
 %3 = broadcast(%1) {shape=[4, 5], axes=[0]} : i64[4,5]

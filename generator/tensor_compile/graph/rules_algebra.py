@@ -266,7 +266,7 @@ def compare_in_words(b: Builder, n: Node) -> Value | None:
     x = other.operands[0]
     if x.node.op == "iota":    # of another axis
         return None
-    low, high = (constant_like(b, bits, other.operands[0].node) for bits in (DTYPES["i64"].minus_one, _MOST_WORD))
+    low, high = (b.filled(x.type, bits, n) for bits in (DTYPES["i64"].minus_one, _MOST_WORD))
     limited = b.value("minimum", b.value("maximum", x, low, like=n), high, like=n)
     word = b.value("cast", limited, like=n, dtype="i32")
     counted = number.node if number.node.op == "iota" else number.node.operands[0].node
