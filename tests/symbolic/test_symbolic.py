@@ -178,6 +178,7 @@ for e, name in [(B * S - B, "B*S >= B"), (B * S * 384 - 1 - row, "a flat index i
                 *((m * ((size + m - 1) // m) - size, f"tiles of {m} cover {name}") for m in (2, 4) for size, name in
                   ((N, "n"), (N // 2, "n//2"), ((N + 7) // 8, "an eighth of n"), (K // 2, "half a multiple of 4"),
                    (2 * (K // 4), "twice a quarter of it"), (K // 2 + 2, "half of it and 2"))),
+                (4 * ((N + 3) // 4) + 3 - sym(Sym("r", 0, 2 * ((N + 1) // 2) + 3)), "a row of those that tiles cover"),
                 (maximum(N, S) - N, "max(n, s) >= n"), (B * (S - minimum(N, S)), "min(n, s) <= s"),
                 (N + S - maximum(N, S), "max(n, s) <= n + s"), (minimum(N, S) - 1, "min(n, s) >= 1"),
                 (maximum(N, S) - minimum(N, S), "min <= max"), (128 - minimum(128, N) * 1, "min(128, n) <= 128")]:

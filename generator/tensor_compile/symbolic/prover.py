@@ -123,6 +123,8 @@ def _prove_nonnegative(e: Expr) -> bool:
         lo = bound(reduced, False)
         if lo is not None and lo >= 0:
             return True
+        if gcd(*(c for _, c in reduced.terms)) > 1 and is_nonnegative(reduced):
+            return True
     return _prove_by_factor(reduced) or _prove_by_floor(reduced) or _prove_by_remainder(e) \
         or _prove_by_extremum(reduced) or _prove_by_ends(reduced) or _prove_by_digits(e) or _prove_by_multiple(e)
 
