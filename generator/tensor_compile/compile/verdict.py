@@ -55,11 +55,11 @@ class Verdict:
         self.notes |= dict.fromkeys(lines)
 
     def bent(self) -> list[str]:
-        """Of the elements that were hardly compared."""
+        """Of the elements that the runs of larger errors alone explain."""
         if not self.excused:
             return []
-        return [f"double precision: {number_of(self.excused, 'element')} within 8 roundings of a bend or a jump of a "
-                "function, of whichever side, taken for right; docs/checking.md says how that is told"]
+        return [f"double precision: {number_of(self.excused, 'element')} right by runs with errors 8 times as large "
+                "alone: near a bend or a jump of a function, as most are, or by chance (docs/checking.md)"]
 
     def text(self, shown: str, runs: int) -> str:
         skipped = f", {number_of(sum(self.skipped.values()), 'run')} skipped" if self.skipped else ""
