@@ -14,6 +14,7 @@ from .graph.concats import concats
 from .graph.constant_places import constant_places, offsets
 from .graph.dce import dce
 from .graph.divide import divide, NARROWEST, of_several_rows, PANEL
+from .graph.extremes import extremes
 from .graph.finite import leaves, padded_weights
 from .graph.fold import CONSTANTS
 from .graph.halves import halves
@@ -239,6 +240,13 @@ def _concats(state: State, asked: Asked) -> State:
     return replace(state, graph=on_module(each(concats))(state.graph))
 
 
+def _extremes(state: State, asked: Asked) -> State:
+    """Not where memory is little, as what lies between two axes takes room, nor on devices: none was measured."""
+    if asked.small or state.target.apart or state.target.multiplies_bytes:
+        return state
+    return replace(state, graph=on_module(each(extremes))(state.graph))
+
+
 def _layout(state: State, asked: Asked) -> State:
     pack = on_module(lambda module: layout.on_all(module, state.target))
     return replace(state, graph=pack(state.graph))
@@ -415,6 +423,7 @@ PASSES: tuple[Pass, ...] = (
     Pass("points", GRAPH, _points, plain=False),     # before layout, which packs weights
     Pass("halves", GRAPH, _halves, plain=False),     # before fold, as the sign is a constant
     Pass("concats", GRAPH, _concats, plain=False),   # behind the last simplify, which makes them flat
+    Pass("extremes", GRAPH, _extremes, plain=False),   # before layout, which says how what is between lies
     Pass("layout", GRAPH, _layout, plain=False),     # before fold: packing is part of the constant graph
     Pass("orders", GRAPH, _orders, plain=False),     # before fold, which lays constants as was chosen
     of_graph(graph_passes.FOLD),

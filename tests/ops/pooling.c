@@ -37,6 +37,21 @@ POOL(adaptive_max2d, adaptive_max_pool2d, SIZES(h, 7), 3, -1)
 POOL(adaptive_max3d, adaptive_max_pool3d, SIZES(5, h, 6), 2, 3, 2)
 POOL(adaptive_one, adaptive_avg_pool2d, SIZES(h, 6), 1, 1)
 POOL(adaptive_even, adaptive_avg_pool2d, SIZES(h, 6), h, 3)
+/* Large windows, which graph/extremes.py takes axis by axis. */
+POOL(max2d_large, max_pool2d, SIZES(h, 20), .kernel = {5, 5}, .stride = {1, 1}, .padding = {2, 2})
+POOL(max2d_dilated, max_pool2d, SIZES(h, 18), .kernel = {4, 5}, .stride = {2, 1}, .padding = {2, 1}, .dilation = {1, 2},
+     .ceil_mode = true)
+POOL(max3d_large, max_pool3d, SIZES(4, h, 17), .kernel = {3, 3, 3}, .stride = {1, 1, 1}, .padding = {1, 1, 0})
+
+/* The cascade at the end of a detector: each pool reads the one before. */
+TC_FUNCTION(op_cascade)
+{
+    tc_dim batch = tc_dynamic(g, "batch", 1, 4), h = tc_dynamic(g, "h", 4, 40);
+    tc_tensor parts[4] = {tc_input(g, "x", FLOAT, batch, 5, h, 16)};
+    for (int i = 0; i < 3; i++)
+        parts[i + 1] = tc_max_pool2d(parts[i], .kernel = {5, 5}, .stride = {1, 1}, .padding = {2, 2});
+    tc_output(g, "y", tc_concat(1, parts[0], parts[1], parts[2], parts[3]));
+}
 
 TC_FUNCTION(op_global)
 {

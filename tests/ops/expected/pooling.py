@@ -36,10 +36,39 @@ POOLS = {
 }
 
 
+def cascade(x: torch.Tensor) -> torch.Tensor:
+    parts = [x]
+    for _ in range(3):
+        parts.append(F.max_pool2d(parts[-1], 5, 1, 2))
+    return torch.cat(parts, 1)
+
+
+LARGE = {
+    "max2d_large": ((H, 20), lambda x: F.max_pool2d(x, 5, 1, 2)),
+    "max2d_dilated": ((H, 18), lambda x: F.max_pool2d(x, (4, 5), (2, 1), (2, 1), (1, 2), ceil_mode=True)),
+    "max3d_large": ((4, H, 17), lambda x: F.max_pool3d(x, 3, 1, (1, 1, 0))),
+    "cascade": ((H, 16), cascade),
+}
+
+
+def extreme(x: torch.Tensor) -> torch.Tensor:
+    """With NaN, infinities and zeros of both signs in the first image, its second plane below -1 but for some of -inf."""
+    x[0, 0].view(-1)[::23] = torch.nan
+    x[0, 1] = -1 - x[0, 1].abs()
+    x[0, 1].view(-1)[:50] = -torch.inf
+    x[0, 2] = -x[0, 2].abs()
+    x[0, 2].view(-1)[::3] = -0.0
+    x[0, 2].view(-1)[::7] = 0.0
+    x[0, 3].view(-1)[::31] = torch.inf
+    return x
+
+
 def functions(rng: Random) -> dict:
     cases = {label: ({"x": rng.normal(2, 5, *spatial)}, lambda i, f=f: {"y": f(i["x"])}, f"batch=2,h={H}")
              for label, (spatial, f) in POOLS.items()}
     cases["global"] = ({"x": rng.normal(2, 5, H, 3)},
                        lambda i: {"mean": i["x"].mean((2, 3), keepdim=True), "max": i["x"].amax((2, 3), keepdim=True)},
                        f"batch=2,h={H}")
+    for label, (spatial, f) in LARGE.items():
+        cases[label] = {"x": extreme(rng.normal(2, 5, *spatial))}, lambda i, f=f: {"y": f(i["x"])}, f"batch=2,h={H}"
     return cases
