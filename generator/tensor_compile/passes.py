@@ -241,8 +241,9 @@ def _concats(state: State, asked: Asked) -> State:
 
 
 def _extremes(state: State, asked: Asked) -> State:
-    """Not where memory is little, as what lies between two axes takes room, nor on devices: none was measured."""
-    if asked.small or state.target.apart or state.target.multiplies_bytes:
+    """Not where memory is little, as what lies between two axes takes room. Measured with vectors alone, on none but
+    processors."""
+    if asked.small or state.target.apart or state.target.panel != PANEL:
         return state
     return replace(state, graph=on_module(each(extremes))(state.graph))
 

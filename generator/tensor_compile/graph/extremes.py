@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Extremes: a maximum or minimum over a window of several axes is taken along one axis after the other.
 
-The maximum of a window of 5x5 is that of five maxima of lines, and neighbouring windows share these: 10 terms an element
-in place of 25. Extremes may be taken in any order (docs/numerics.md), and one of a line that lies in the padding is the
-neutral element, so every bit stays. Sums have an order and stay whole. A line's extremes are stored and loaded again,
-which a small window, or one that moves in large steps, does not pay for.
+The maximum of a window of 5x5 is that of five maxima of lines, and neighbouring windows share these: 10 terms an
+element in place of 25. Extremes may be taken in any order (docs/numerics.md), and one of a line that lies in the padding
+is the neutral element, so every bit stays. Sums have an order and stay whole. A line's extremes are stored and loaded
+again, which a small window, or one that moves in large steps, does not pay for.
 """
 from __future__ import annotations
 

@@ -52,7 +52,7 @@ LARGE = {
 
 
 def extreme(x: torch.Tensor) -> torch.Tensor:
-    """With NaN, infinities and zeros of both signs in the first image, its second plane below -1 but for some of -inf."""
+    """With NaN, infinities and zeros of both signs in the first image; in its second plane none above -1."""
     x[0, 0].view(-1)[::23] = torch.nan
     x[0, 1] = -1 - x[0, 1].abs()
     x[0, 1].view(-1)[:50] = -torch.inf
