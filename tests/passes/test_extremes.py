@@ -6,7 +6,7 @@ import random
 
 from oracle.graph import same
 from passes import case, evaluated, function, module, stays
-from tap import done, note, ok
+from tap import done, equal, note, ok
 from tensor_compile.graph.extremes import extremes
 
 
@@ -39,6 +39,12 @@ for why, body in (("sums, whose order is fixed", pooled("sum", "5, 5", "f32[3,16
                   ("windows apart from each other", pooled("max", "5, 5", "f32[3,4,4]", stride="5, 5")),
                   ("windows along one axis", pooled("max", "1, 9", "f32[3,20,12]"))):
     stays(extremes, f"extremes: not {why}", '%0 "x" : f32[3,20,20]', body)
+
+# -- what caches do not hold: windows of 5x5 stay whole, larger ones do not
+for size, nodes in ((5, 1), (9, 2)):
+    out = 1032 - size + 1
+    large = function('%0 "x" : f32[3,1032,1032]', pooled("max", f"{size}, {size}", f"f32[3,{out},{out}]"))
+    equal(len(extremes(module(large).functions["f"]).nodes), nodes, f"extremes: {size}x{size} of a large image")
 
 # -- random ones, with NaN, infinities and zeros of both signs
 rng, wrong, apart = random.Random(1), [], 0

@@ -2,9 +2,10 @@
 """Extremes: a maximum or minimum over a window of several axes is taken along one axis after the other.
 
 The maximum of a window of 5x5 is that of five maxima of lines, and neighbouring windows share these: 10 terms an
-element in place of 25. Extremes may be taken in any order (docs/numerics.md), and one of a line that lies in the padding
-is the neutral element, so every bit stays. Sums have an order and stay whole. A line's extremes are stored and loaded
-again, which a small window, or one that moves in large steps, does not pay for.
+element in place of 25. Extremes may be taken in any order (docs/numerics.md), and one of a line that lies in the
+padding is the neutral element, so every bit stays. Sums have an order and stay whole. A line's extremes are stored and
+loaded again, which a small window, or one that moves in large steps, does not pay for; nor does any but a large one
+where caches do not hold them.
 """
 from __future__ import annotations
 
@@ -13,11 +14,14 @@ from math import prod
 from typing import Any
 
 from ..symbolic.typical import typical
+from .dtypes import DTYPES
 from .infer import Context
 from .ir import Function, Node, Value
 from .rewrite import Builder, Values
 
-BETWEEN = 2    # terms that an element between costs: its store, its load, the loop around them
+BETWEEN = 2       # terms that an element between costs: its store, its load, the loop around them
+FAR = 20          # the same where there are more bytes of them than NEAR
+NEAR = 1 << 21
 
 Axes = tuple[int, ...]    # of a window
 
@@ -56,8 +60,10 @@ def _cost(node: Node, order: Axes) -> int:
     for turn, axes in enumerate(_turns(node, order)):
         for axis in axes:
             sizes[lead + axis] = typical(node.types[0].shape[lead + axis])
-        last = turn == len(order) - 1
-        cost += prod(sizes) * (node.attrs["size"][order[turn]] + (0 if last else BETWEEN))
+        cost += prod(sizes) * node.attrs["size"][order[turn]]
+        if turn < len(order) - 1:
+            far = prod(sizes) * DTYPES[node.types[0].dtype].bytes > NEAR
+            cost += prod(sizes) * (FAR if far else BETWEEN)
     return cost
 
 
