@@ -331,8 +331,8 @@ with tempfile.TemporaryDirectory() as place:
     ok(found["double precision", "y"], "two signs of sums some roundings from zero") or note(said)
     ok(re.search(r"double precision: y: .*, 2 of 50 elements as errors 8 times as large have them$", said, re.M),
        "the line says that they are so by larger errors alone") or note(said)
-    ok("double precision: 2 elements right by runs with errors 8 times as large alone:"
-       in said, "and a line at the end how many there are") or note(said)
+    ok("double precision: 2 elements right by runs with errors 8 times as large alone:" in said,
+       "and a line at the end how many there are") or note(said)
     wrong("the sign of a sum that is farther away", "y", "jumps", near, sets("y", 9, -1.0))
 
     # which of two equal classes is the larger one is rounding's to say, and which of two others is not
