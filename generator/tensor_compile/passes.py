@@ -31,7 +31,7 @@ from .emit.contraction.order_price import price_of
 from .emit.contraction.schedules import Choose, with_schedules
 from .emit.work import kernel_work
 from .instruction_sets import instruction_set
-from .loops import attention, byte_vectors, layout, orders, paired, prepare, printer as loops_text, \
+from .loops import attention, byte_vectors, consecutive, layout, orders, paired, prepare, printer as loops_text, \
     schedule_cuda, sorted_columns, sorted_words, stripe_gains, stripes, tile_regions
 from .loops.byte_products import with_byte_products
 from .loops.byte_room import with_room
@@ -367,6 +367,10 @@ def _tile(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     return tile_regions.form(form, state.target, rows)
 
 
+def _consecutive(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
+    return form if unit.separate or state.target.apart else consecutive.form(form)
+
+
 def _contractions(form: Fused, unit: Unit, state: State, asked: Asked) -> Fused:
     if unit.separate:
         return form
@@ -438,6 +442,7 @@ PASSES: tuple[Pass, ...] = (
     _each("narrow", _narrow),
     _each("stripes", _stripes),                      # before tile, which takes the kernels that are left
     _each("tile", _tile),                            # before schedule, which renames the variables that chains share
+    _each("consecutive", _consecutive),              # behind tile, which takes chains of many rows
     _each("schedule", _scheduled),
     _each("contractions", _contractions),            # before plan: scratch of schedules is memory
     _each("prepare", _prepare),                      # behind contractions, where a lock names shapes of products

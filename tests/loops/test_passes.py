@@ -9,8 +9,8 @@ import sys
 from harness import PLAIN, TARGET, TINY
 from tap import done, equal, ok
 from tensor_compile.graph.text import parse_module, print_function
-from tensor_compile.loops import cold, far, fuse, layout, lower, plan, resample, schedule, shorten, tile_regions, \
-    verify_loops
+from tensor_compile.loops import cold, consecutive, far, fuse, layout, lower, plan, resample, schedule, shorten, \
+    tile_regions, verify_loops
 from tensor_compile.loops.fused import Fused
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.printer import print_unit
@@ -39,6 +39,8 @@ def run(name: str, text: str, file: str) -> str:
         elif name == "tile":
             made = tile_regions.form(unit, TINY if "\n# tiny\n" in text else
                                      PLAIN if "\n# tiny, no vectors\n" in text else TARGET)
+        elif name == "consecutive":
+            made = consecutive.form(unit)
         elif name == "schedule":
             made = schedule.schedule(unit, TARGET)
         elif name == "cold":
@@ -52,7 +54,7 @@ def run(name: str, text: str, file: str) -> str:
     return print_unit(made)
 
 
-for name in ("layout", "lower", "fuse", "resample", "shorten", "tile", "schedule", "cold", "far", "plan"):
+for name in ("layout", "lower", "fuse", "resample", "shorten", "tile", "consecutive", "schedule", "cold", "far", "plan"):
     files = sorted(os.listdir(os.path.join(FOLDER, name)))
     ok(files, f"there are cases of {name}")
     for file in files:

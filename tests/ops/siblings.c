@@ -64,3 +64,38 @@ TC_FUNCTION(op_split)
     tc_output(g, "met", tc_mul(tc_silu(part[0]), part[1]));
     tc_output(g, "turned", tc_transpose(part[2], 0, 1));
 }
+
+/* A constant of a pattern of its own. */
+static tc_tensor pattern(tc_graph *g, int out, int in, int number)
+{
+    tc_tensor w = tc_rem(tc_mul(tc_arange(g, TC_I32, out * in), number + 3), 17);
+    return tc_mul(tc_reshape(tc_cast(tc_sub(w, 8), FLOAT), out, in), 0.03125);
+}
+
+/* Products of one operand, read by products of another one at their own points: the gates of a cell, of one row one kernel.
+ * One gate is a result as well. */
+TC_FUNCTION(op_behind)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24), h = tc_input(g, "h", FLOAT, rows, 40);
+    tc_tensor c = tc_input(g, "c", FLOAT, rows, 40), gate[4];
+    for (int i = 0; i < 4; i++) {
+        tc_tensor outer = tc_linear(x, pattern(g, 40, 24, i), i == 1 ? tc_input(g, "b", FLOAT, 40) : NULL);
+        gate[i] = tc_add(tc_linear(h, pattern(g, 40, 40, i + 4)), outer);
+        if (i == 3)
+            tc_output(g, "outer", outer);
+    }
+    tc_tensor next = tc_add(tc_mul(tc_sigmoid(gate[1]), c), tc_mul(tc_sigmoid(gate[0]), tc_tanh(gate[2])));
+    tc_output(g, "h_next", tc_mul(tc_sigmoid(gate[3]), tc_tanh(next)));
+    tc_output(g, "c_next", next);
+}
+
+/* Three products of a row, one behind the other; the last one reads what the first two made. */
+TC_FUNCTION(op_behind_two)
+{
+    ROWS;
+    tc_tensor x = tc_input(g, "x", FLOAT, rows, 24), h = tc_input(g, "h", FLOAT, rows, 40);
+    tc_tensor first = tc_tanh(tc_linear(x, pattern(g, 100, 24, 0)));
+    tc_tensor second = tc_mul(first, tc_linear(h, pattern(g, 100, 40, 1)));
+    tc_output(g, "y", tc_sub(tc_add(tc_linear(tc_input(g, "z", FLOAT, rows, 33), pattern(g, 100, 33, 2)), first), second));
+}

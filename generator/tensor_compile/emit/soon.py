@@ -13,7 +13,7 @@ from typing import Mapping, Sequence
 
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import LARGE_PIECES, Schedule
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel
+from ..loops.loop_ir import consecutive, ContractionKernel, GroupedContractionKernel, Kernel
 from ..loops.program_ir import Element, numbered, Step
 from ..loops.scalars import domain_size
 from ..records import dataclass
@@ -115,7 +115,7 @@ def _where(sets: tuple[bool, ...], text: str) -> str:
 
 
 def _read(kernel: Kernel, packed: Mapping[str, int], target: Target) -> Read | None:
-    if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
+    if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)) or consecutive(kernel):
         return None
     found: list[tuple[Panels, ...]] = []
     fetches: list[bool] = []

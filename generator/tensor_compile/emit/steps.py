@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from ..graph.dtypes import DTYPES
 from ..loops.contraction_schedule import Schedule
-from ..loops.loop_ir import CheckKernel, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
+from ..loops.loop_ir import CheckKernel, consecutive, ContractionKernel, GroupedContractionKernel, Kernel, \
+    LoopNestKernel
 from ..loops.program_ir import Branch, Element, leaves, Loop, numbered, Program, regions, Step, Tiles
 from ..loops.scalar_ir import Buffer
 from ..loops.scalars import domain_size, extent
@@ -320,8 +321,9 @@ class StepsWriter:
 
     def shared(self, kernel: Kernel) -> bool:
         """Whether threads that have done their part take pieces of others'. Not where each piece would copy again what
-        the one before it copied."""
+        the one before it copied, nor where it would begin to read the columns of several parts."""
         return self.piecewise and isinstance(kernel, PIECEWISE) and not _few_rows_in_place(kernel) \
+            and not consecutive(kernel) \
             and not any(schedule.blocked and not remembers(schedule) for schedule in _schedules(kernel))
 
     def work(self, step: int, operations: Expr) -> str:

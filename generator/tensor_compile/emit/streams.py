@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import Mapping
 
 from ..graph.dtypes import DTYPES
-from ..loops.loop_ir import ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
+from ..loops.loop_ir import consecutive, ContractionKernel, GroupedContractionKernel, Kernel, LoopNestKernel
 from ..loops.program_ir import Element, Step, Tiles
 from ..loops.scalar_ir import Buffer, Load
 from ..loops.scalars import domain_size, extent, loads
@@ -73,7 +73,7 @@ def streams(item: Element, packed: Mapping[str, int]) -> Streams | None:
 def _weights(kernel: Kernel, packed: Mapping[str, int]) -> Streams | None:
     if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
         return None
-    first, parts = 0, []
+    first, panels, parts = 0, 0, []
     for part in kernel.contractions:
         count = _panels(part, packed)
         if not count:
@@ -82,10 +82,11 @@ def _weights(kernel: Kernel, packed: Mapping[str, int]) -> Streams | None:
             buffer = next(p for p in part.params if p.name == b.buffer)
             size = buffer.elements.value * DTYPES[buffer.dtype].bytes
             parts.append(Stream.of_weights(first, count, packed[b.buffer], size // count))
-        first += count
+        first += 0 if consecutive(kernel) else count
+        panels = max(panels, first, count)
     if sum(p.count.value * p.bytes for p in parts) < LEAST:
         return None
-    return Streams(wrap(first), tuple(parts))
+    return Streams(wrap(panels), tuple(parts))
 
 
 def _panels(part: ContractionKernel, packed: Mapping[str, int]) -> int:

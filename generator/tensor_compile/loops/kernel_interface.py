@@ -42,9 +42,11 @@ def attention(buffers: Buffers, values: ContractionKernel, k: tuple[Sym, ...], a
                                               limit=limit, zeros=zeros))
 
 
-def grouped(label: str, parts: tuple[ContractionKernel, ...], loc: Loc | None = None) -> GroupedContractionKernel:
+def grouped(label: str, parts: tuple[ContractionKernel, ...], loc: Loc | None = None,
+            consecutive: bool = False) -> GroupedContractionKernel:
     params = tuple(dict.fromkeys(b for part in parts for b in part.params))
-    return GroupedContractionKernel(label, parts, params, dims_of(*(sym(s) for part in parts for s in part.dims)), loc)
+    return GroupedContractionKernel(label, parts, params, dims_of(*(sym(s) for part in parts for s in part.dims)), loc,
+                                    consecutive=consecutive)
 
 
 def prepared(rows: LoopNestKernel, product: ContractionKernel | GroupedContractionKernel) -> PreparedKernel:

@@ -255,11 +255,13 @@ class AttentionKernel(ContractionKernel):
 
 @dataclass(frozen=True, slots=True)
 class GroupedContractionKernel:
-    """Contractions of one `a` over the same batch, m and k that run as one kernel: a team shares the tiles of all of
-    them.
+    """Contractions that run as one kernel. Each has params and dims of its own, which are among the kernel's. shape: as
+    of a ContractionKernel, of all.
 
-    None reads what another one stores, and they store different elements. Each has params and dims of its own,
-    which are among the kernel's. shape: as of a ContractionKernel, of all.
+    Side by side they have one `a` and the same batch, m and k, and a team shares the tiles of all of them: none reads
+    what another one stores, and they store different elements. consecutive: they have one row each and the same
+    columns, which a team shares; of its own a thread computes one part behind the other, which may read what the
+    parts before it stored at the same columns (consecutive.py).
     """
 
     label: str
@@ -268,6 +270,7 @@ class GroupedContractionKernel:
     dims: tuple[Sym, ...]
     loc: Loc | None = None
     shape: Shape | None = None
+    consecutive: bool = False
 
     @property
     def stores(self) -> tuple[Store, ...]:
@@ -276,6 +279,11 @@ class GroupedContractionKernel:
     @property
     def values(self) -> list[Scalar]:
         return [v for part in self.contractions for v in part.values]
+
+
+def consecutive(kernel: object) -> bool:
+    """Whether a kernel has parts that are computed one behind the other."""
+    return isinstance(kernel, GroupedContractionKernel) and kernel.consecutive
 
 
 @dataclass(frozen=True, slots=True)

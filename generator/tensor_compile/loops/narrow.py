@@ -112,7 +112,7 @@ class Change:
 
     def kernel(self, k: Kernel) -> Kernel:
         if isinstance(k, GroupedContractionKernel):
-            return grouped(k.label, tuple(map(self.contraction, k.contractions)), k.loc)
+            return grouped(k.label, tuple(map(self.contraction, k.contractions)), k.loc, k.consecutive)
         if isinstance(k, ContractionKernel):
             return self.contraction(k)
         if isinstance(k, LoopNestKernel):

@@ -422,7 +422,7 @@ class _Parser:
         return True
 
     def grouped_contraction(self, line: ItemLine, unit: Declarations) -> GroupedContractionKernel:
-        label, loc = line.string(), line.loc()
+        label, consecutive, loc = line.string(), line.accept("consecutive"), line.loc()
         parts: list[ContractionKernel] = []
         line.expect("{")
         line.end()
@@ -431,7 +431,7 @@ class _Parser:
             inner.expect("contraction")
             parts.append(self.contraction_kernel(inner, unit))
         inner.end()
-        return GroupedContractionKernel(label, tuple(parts), params, dims, loc)
+        return GroupedContractionKernel(label, tuple(parts), params, dims, loc, consecutive=consecutive)
 
     def prepared(self, line: ItemLine, unit: Declarations) -> PreparedKernel:
         label, loc = line.string(), line.loc()

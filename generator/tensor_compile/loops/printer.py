@@ -321,7 +321,8 @@ class _Printer:
             return out + ["}"]
         if isinstance(k, GroupedContractionKernel):
             parts = [line for part in k.contractions for line in _Printer(self.dims).item(part)]
-            return [f"grouped_contraction {quote(k.label)}{_loc(k)} {{", *_interface(k),
+            how = " consecutive" if k.consecutive else ""
+            return [f"grouped_contraction {quote(k.label)}{how}{_loc(k)} {{", *_interface(k),
                     *("  " + line for line in parts), "}"]
         if isinstance(k, PreparedKernel):
             parts = [line for part in (k.rows, k.contraction) for line in _Printer(self.dims).item(part)]

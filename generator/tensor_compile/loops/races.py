@@ -10,7 +10,7 @@ from __future__ import annotations
 from itertools import combinations, permutations
 from typing import Callable, Iterable, Iterator
 
-from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym
+from ..symbolic import Expr, Sym, exact_div, is_nonnegative, sym, ZERO
 from .accesses import BarrierWalk, Touch, conflicts
 from .loop_ir import CheckKernel, Computation, Contraction, ContractionKernel, ExternKernel, GroupedContractionKernel, \
     Kernel, LoopNestKernel, PreparedKernel, Store
@@ -113,6 +113,10 @@ def crossed(buffers: dict[str, Buffer], kernel: Kernel) -> list[str]:
         names = [b.name for b in kernel.params]
         return [f"{kernel.label}: {b.name} is a result and another operand" for b in kernel.writes
                 if names.count(b.name) > 1]
+    if isinstance(kernel, GroupedContractionKernel) and kernel.consecutive:
+        return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
+            f"{kernel.label}: {two.label} touches {name}, of which {one.label} before it may store other columns"
+            for one, two in combinations(kernel.contractions, 2) for name in other_columns(one, two)]
     if isinstance(kernel, GroupedContractionKernel):
         return [line for part in kernel.contractions for line in crossed(buffers, part)] + [
             f"{kernel.label}: {two.label} touches {name}, which {one.label} beside it stores"
@@ -144,6 +148,24 @@ def shared(one: ContractionKernel, two: ContractionKernel) -> list[str]:
         if any(not apart(index, s.index, within) for index, within in touched):
             buffers[s.buffer] = None
     return list(buffers)
+
+
+def other_columns(one: ContractionKernel, two: ContractionKernel) -> list[str]:
+    """Buffers of which a thread that computes some columns of `two`, and before these the same ones of `one`, may touch
+    what another thread stores. Both have one row."""
+    if any(s.dynamic for s in (*one.stores, *two.stores)):
+        return [s.buffer for s in (*one.stores, *two.stores) if s.dynamic]
+
+    def at_column(index: tuple[Expr, ...], kernel: ContractionKernel) -> tuple[Expr, ...]:
+        row = dict.fromkeys(kernel.batch + kernel.m, ZERO)
+        return tuple(e.substitute({**row, **dict(zip(kernel.n, map(sym, two.n), strict=True))}) for e in index)
+    found: dict[str, None] = {}
+    for s in one.stores:
+        index = at_column(s.index, one)
+        found |= {x.buffer: None for x, within in _loads(two) if x.buffer == s.buffer and (
+            x.dynamic or at_column(x.index, two) != index and not apart(x.index, s.index, within))}
+    touched = {b.name for b in one.params}
+    return [*found, *(s.buffer for s in two.stores if s.buffer in touched)]
 
 
 def between_tiles(buffers: dict[str, Buffer], axes: tuple[Axis, ...], kernels: list[Element]) -> list[str]:

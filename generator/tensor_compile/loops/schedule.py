@@ -44,7 +44,8 @@ def _schedule(kernel: Kernel, buffers: dict[str, Buffer]) -> Kernel:
     if isinstance(kernel, ContractionKernel) and not isinstance(kernel, AttentionKernel):
         return _contraction(kernel, buffers)
     if isinstance(kernel, GroupedContractionKernel):
-        return grouped(kernel.label, tuple(_contraction(part, buffers) for part in kernel.contractions), kernel.loc)
+        parts = tuple(_contraction(part, buffers) for part in kernel.contractions)
+        return grouped(kernel.label, parts, kernel.loc, kernel.consecutive)
     return kernel
 
 

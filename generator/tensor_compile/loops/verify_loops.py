@@ -178,7 +178,10 @@ class _Checker:
         elif isinstance(k, (ContractionKernel, GroupedContractionKernel)):
             for part in k.contractions:
                 self.contraction(part)
-            self.readable(k.label, reads, written)
+            if isinstance(k, GroupedContractionKernel) and k.consecutive:
+                self.consecutive(k, written)
+            else:
+                self.readable(k.label, reads, written)
         else:
             if isinstance(k, ExternKernel):
                 self.extern(k)
@@ -186,6 +189,15 @@ class _Checker:
         written |= writes
         self.problems += races.same_element(self.buffers, k, self.in_tiles, self.facts)
         self.problems += races.crossed(self.buffers, k)
+
+    def consecutive(self, k: GroupedContractionKernel, written: set[str]) -> None:
+        """Each part reads what those before it stored; all have one row and the same columns."""
+        there = set(written)
+        for part in k.contractions:
+            self.readable(part.label, set(accesses.read(part)), there)
+            there |= set(accesses.written(part))
+            if domain_size(part.batch + part.m) != 1 or domain_size(part.n) != domain_size(k.contractions[0].n):
+                self.problems.append(f"{k.label}: {part.label} has other rows or columns than the parts before it")
 
     def nest(self, k: LoopNestKernel, written: set[str]) -> None:
         mine: set[str] = set()

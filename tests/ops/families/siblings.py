@@ -9,5 +9,6 @@ SPECIALIZED = {"rows": (1, 29, 128)}
 FLOATS = ("f16", "bf16")
 
 # the product, its bias, sigmoid and two products; then down and the sum; four products, a sigmoid, a tanh and three
-# more
-ROUNDINGS = {"op_split": 5, "op_gated": 7, "op_met": 9}
+# more; two products, a bias, their sum, sigmoid and the state's product, as many of the other two gates, their product,
+# the sum, its tanh, the last gate's and the product; three products, a tanh and three more
+ROUNDINGS = {"op_split": 5, "op_gated": 7, "op_met": 9, "op_behind": 20, "op_behind_two": 7}

@@ -83,6 +83,14 @@ def by_panels(access: Access, schedule: Schedule) -> bool:
     return plain and isa.lanes > 1 and access.rows.is_const and access.rows.value == schedule.mr
 
 
+def item_columns(access: Access, schedule: Schedule) -> int | None:
+    """Columns of what a team's threads take of a product of one row; None where those of its last item are others, or
+    items have a form of their own."""
+    if schedule.lines or schedule.term_by_term or schedule.mr != 1 or access.rows != 1:
+        return None
+    return PANEL if by_panels(access, schedule) else schedule.nr
+
+
 def tiles(access: Access, schedule: Schedule) -> Tiles:
     isa, rows, mr = instruction_set(schedule.isa), access.rows, schedule.mr
     unit = unit_of(isa, schedule)

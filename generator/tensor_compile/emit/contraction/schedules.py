@@ -9,7 +9,7 @@ from typing import Callable, Hashable, Sequence
 from ...instruction_sets import instruction_set
 from ...loops.contraction_schedule import Schedule
 from ...loops.fused import Fused
-from ...loops.loop_ir import ContractionKernel, Kernel, GroupedContractionKernel, LoopNestKernel
+from ...loops.loop_ir import consecutive, ContractionKernel, Kernel, GroupedContractionKernel, LoopNestKernel
 from ...loops.program_ir import mapped
 from ...loops.scalar_ir import Buffer, unused
 from ...symbolic import wrap
@@ -61,7 +61,8 @@ def with_schedules(scheduled: Fused, target: Target, choose: Choose) -> Fused:
         if not isinstance(kernel, (ContractionKernel, GroupedContractionKernel)):
             return kernel
         isas = made_for(kernel, target)
-        parts = tuple(replace(part, schedules=schedules_of(part, isas, len(kernel.contractions)))
+        beside = 1 if consecutive(kernel) else len(kernel.contractions)    # parts that a team shares at a time
+        parts = tuple(replace(part, schedules=schedules_of(part, isas, beside))
                       for part in kernel.contractions)
         made = replace(kernel, contractions=parts) if isinstance(kernel, GroupedContractionKernel) else parts[0]
         room = max(floats(part, s) for part in parts for s in part.schedules)

@@ -8,11 +8,12 @@ is left of the columns by narrower ones; the last panel's missing columns are co
 from __future__ import annotations
 
 from dataclasses import replace
+from math import lcm
 from typing import Any, Sequence
 
 from ...instruction_sets import instruction_set
 from ...loops.contraction_schedule import LARGE_PIECES, Schedule
-from ...loops.loop_ir import ContractionKernel, GroupedContractionKernel
+from ...loops.loop_ir import consecutive, ContractionKernel, GroupedContractionKernel
 from ...loops.scalar_ir import Load
 from ...records import dataclass
 from ...symbolic import Sym
@@ -27,6 +28,7 @@ from .micro import Micro
 from ..constants import constant
 from ..scalar import C_TYPE, extent
 from .schedule_blocks import asks_threads, fetches_soon, remembers
+from .schedule_tiles import item_columns
 from .team_split import emit_split, team_split
 from .term_by_term import emit_term_by_term
 from ..template import expand_file
@@ -74,6 +76,10 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
                       "held": ", held" if remembers(schedule) else "",
                       "threads": "" if not asks_threads(Access.of(part), schedule) else
                       ", team" if remembers(schedule) else ", threads"})
+    one_behind_the_other = consecutive(kernel)
+    assert not (one_behind_the_other and any(map(remembers, chosen))), "parts of one row of floats copy nothing"
+    if one_behind_the_other:
+        calls = [{**call, **items} for call, items in zip(calls, _shares(parts, chosen), strict=True)]
     shared = emit_split(team_split(Access.of(parts[0]), chosen[0]) if len(parts) == 1 else None)
     texts += [str(shared["share"])] if shared["share"] else []
     scratch = [i for i, p in enumerate(kernel.params) if p.kind == "scratch"]
@@ -81,10 +87,23 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "label": kernel.label, "symbol": symbol, "plain_schedule": isa.plain_schedule, "texts": texts, "parts": calls,
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
         "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
-        "band": band_tiles(parts, chosen), "first_own": calls[0]["own"], "part_count": len(parts),
+        "consecutive": one_behind_the_other, "shares": calls[0].get("shares", ""),
+        "band": 0 if one_behind_the_other else band_tiles(parts, chosen), "first_own": calls[0]["own"], "part_count": len(parts),
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "large_teams": chosen[0].large_teams, "large": LARGE_PIECES,
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
+
+
+def _shares(parts: Sequence[ContractionKernel], chosen: Sequence[Schedule]) -> list[dict[str, object]]:
+    """Of parts that are computed one behind the other, as C text: how many shares of columns there are, and the items
+    of a part in one of them."""
+    items = [item_columns(Access.of(part), schedule) for part, schedule in zip(parts, chosen, strict=True)]
+    if None in items:    # one thread's
+        return [{"shares": "1", "of_share": f"count{i}"} for i in range(len(parts))]
+    columns = lcm(*(item for item in items if item is not None))
+    found = [columns // item for item in items if item is not None]
+    return [{"shares": f"(count{i} + {count - 1}) / {count}" if count > 1 else f"count{i}", "of_share": str(count)}
+            for i, count in enumerate(found)]
 
 
 def band_tiles(parts: Sequence[ContractionKernel], chosen: Sequence[Schedule]) -> int:
