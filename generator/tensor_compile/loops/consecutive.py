@@ -15,7 +15,7 @@ from .accesses import touched, written
 from .fused import Fused
 from .grouped_contractions import MOST_GROUPED
 from .kernel_interface import grouped
-from .loop_ir import ContractionKernel, GroupedContractionKernel
+from .loop_ir import AttentionKernel, ContractionKernel, GroupedContractionKernel
 from .program_ir import Element, each_list
 from .races import other_columns
 from .scalars import domain_size, extent, guarded_loads
@@ -38,7 +38,8 @@ def _joined(items: list[Element], tell: Callable[[str], None]) -> list[Element]:
         parts: Parts = (last,)
         for before in range(at - 1, -1, -1):
             first = out[before]
-            if type(first) not in (ContractionKernel, GroupedContractionKernel) or not _reads(last, written(first)):
+            if not isinstance(first, (ContractionKernel, GroupedContractionKernel)) \
+                    or isinstance(first, AttentionKernel) or not _reads(last, written(first)):
                 continue
             longer, between = (*first.contractions, *parts), [x for x in out[before + 1:at] if x is not None]
             if _one_behind_the_other(longer) and not _needed(first, between):

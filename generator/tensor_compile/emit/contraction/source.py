@@ -88,7 +88,8 @@ def emit_contraction(kernel: ContractionKernel | GroupedContractionKernel, chose
         "alone": len(parts) == 1, "threads_alone": calls[0]["threads"], "held_alone": calls[0]["held"],
         "remembers": any(map(remembers, chosen)), "count": len(kernel.params),
         "consecutive": one_behind_the_other, "shares": calls[0].get("shares", ""),
-        "band": 0 if one_behind_the_other else band_tiles(parts, chosen), "first_own": calls[0]["own"], "part_count": len(parts),
+        "band": 0 if one_behind_the_other else band_tiles(parts, chosen), "first_own": calls[0]["own"],
+        "part_count": len(parts),
         "total": " + ".join(f"count{i}" for i in range(len(parts))),
         "large_teams": chosen[0].large_teams, "large": LARGE_PIECES,
         "scratch": f"p[{scratch[0]}]" if scratch else "0", **shared}), micros)
