@@ -2,44 +2,21 @@
 """Parts of a kernel that a team computes band of rows by band of rows: which do, and their results by any team."""
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from pathlib import Path
-
+import teams
 from cases import siblings
 from tap import done, equal, ok
-from tensor_compile.emit.contraction.micro import library
-from tensor_compile.emit.contraction.source import band_tiles, emit_contraction, emit_reference
+from tensor_compile.emit.contraction.source import band_tiles
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.loops.loop_ir import GroupedContractionKernel
 
-INCLUDE = Path(__file__).resolve().parents[2] / "templates" / "include"
-PROGRAM = """
-#include <stdio.h>
-#include <string.h>
-void tiles(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
-void plain(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
+ARRAYS = """
 enum {{ M = {m}, K = {k}, N = {n}, PARTS = {parts}, PANELS = (N + {panel} - 1) / {panel} * {panel} }};
 static _Alignas(64) float a[M * K], b[PARTS][PANELS * K], out[PARTS][M * N], want[PARTS][M * N];
-int main(void)
+static void fill(void)
 {{
-    unsigned state = 1;
-    for (int i = 0; i < M * K; ++i)
-        a[i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1;
+    draw(a, M * K);
     for (int part = 0; part < PARTS; ++part)
-        for (int i = 0; i < PANELS * K; ++i)
-            b[part][i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1;
-    void *p[] = {{{found}}}, *q[] = {{{wanted}}};
-    tc_index d[1] = {{0}};
-    plain(q, d, 0, 1);
-    for (tc_index threads = 1; threads < 40; threads += 1 + threads / 4) {{
-        memset(out, 0xff, sizeof out);
-        for (tc_index thread = threads; thread-- > 0;)
-            tiles(p, d, thread, threads);
-        if (memcmp(out, want, sizeof out))
-            printf("%td ", threads);
-    }}
-    return 0;
+        draw(b[part], PANELS * K);
 }}
 """
 
@@ -48,21 +25,8 @@ def wrong(kernel: GroupedContractionKernel, schedule: Schedule) -> str:
     """The teams that compute something else than plain loops do."""
     parts = len(kernel.contractions)
     (m, k), n = (d.value for d in kernel.params[0].shape), kernel.contractions[0].n[0].hi.value + 1
-
-    def pointers(result: str) -> str:
-        return ", ".join("a" if p.name == "a" else f"{'b' if p.name[0] == 'b' else result}[{p.name[-1]}]"
-                         for p in kernel.params)
-    program = PROGRAM.format(m=m, k=k, n=n, parts=parts, panel=kernel.contractions[0].b_panel,
-                             found=pointers("out"), wanted=pointers("want"))
-    with tempfile.TemporaryDirectory() as folder:
-        made = emit_contraction(kernel, [schedule] * parts, "tiles")
-        sources = {"tiles.c": made.text, "micro.c": library(made.micros, schedule.isa),
-                   "plain.c": emit_reference(kernel, "plain"), "main.c": '#include "tc_kernel.h"\n' + program}
-        for name, text in sources.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        subprocess.run(["cc", "-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-DTC_ISA_SCALAR", f"-I{INCLUDE}",
-                        *(str(Path(folder) / name) for name in sources), "-o", f"{folder}/program"], check=True)
-        return subprocess.run([f"{folder}/program"], capture_output=True, text=True, check=True).stdout
+    arrays = ARRAYS.format(m=m, k=k, n=n, parts=parts, panel=kernel.contractions[0].b_panel)
+    return teams.wrong(kernel, [schedule] * parts, arrays)
 
 
 own = Schedule("scalar", "f32", 2, 4, epilogue="registers")

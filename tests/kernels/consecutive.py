@@ -2,21 +2,15 @@
 """Parts of a kernel that are computed one behind the other: what a team shares, and the results by any team."""
 from __future__ import annotations
 
-import subprocess
-import tempfile
-from pathlib import Path
-
+import teams
 from tap import done, equal
 from tensor_compile.emit.contraction.access import Access
-from tensor_compile.emit.contraction.micro import library
 from tensor_compile.emit.contraction.schedule_tiles import item_columns
-from tensor_compile.emit.contraction.source import emit_contraction, emit_reference
 from tensor_compile.loops.contraction_schedule import Schedule
 from tensor_compile.loops.loop_ir import GroupedContractionKernel
 from tensor_compile.loops.parse import parse_unit
 from tensor_compile.loops.program_ir import leaves
 
-INCLUDE = Path(__file__).resolve().parents[2] / "templates" / "include"
 TERMS = (24, 40, 33)   # of the parts, the last of which adds what the others stored
 KERNEL = """tensor_compile.loops 1 fused "f"
 {buffers}grouped_contraction "parts" consecutive {{
@@ -30,33 +24,15 @@ PART = """  contraction "part{i}" batch () m () n (i0:{n}) k (k0:{k}) panel {pan
     "out{i}"[0,i0] = {value}
   }}
 """
-PROGRAM = """
-#include <stdio.h>
-#include <string.h>
-void tiles(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
-void plain(void *const *p, const tc_index *d, tc_index thread, tc_index threads);
+ARRAYS = """
 enum {{ N = {n}, PANELS = {panels} }};
 static _Alignas(64) float a[3][40], b[3][40 * PANELS], out[3][N], want[3][N];
-int main(void)
+static void fill(void)
 {{
-    unsigned state = 1;
     for (int part = 0; part < 3; ++part) {{
-        for (int i = 0; i < 40; ++i)
-            a[part][i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1;
-        for (int i = 0; i < 40 * PANELS; ++i)
-            b[part][i] = (float)((state = state * 1664525u + 1013904223u) >> 8) / 8388608.0f - 1;
+        draw(a[part], 40);
+        draw(b[part], 40 * PANELS);
     }}
-    void *p[] = {{{found}}}, *q[] = {{{wanted}}};
-    tc_index d[1] = {{0}};
-    plain(q, d, 0, 1);
-    for (tc_index threads = 1; threads < 40; threads += 1 + threads / 4) {{
-        memset(out, 0xff, sizeof out);
-        for (tc_index thread = threads; thread-- > 0;)
-            tiles(p, d, thread, threads);
-        if (memcmp(out, want, sizeof out))
-            printf("%td ", threads);
-    }}
-    return 0;
 }}
 """
 
@@ -82,20 +58,7 @@ def kernel_of(n: int, panel: int) -> GroupedContractionKernel:
 
 def wrong(n: int, panel: int, chosen: list[Schedule]) -> str:
     """The teams that compute something else than plain loops do."""
-    kernel = kernel_of(n, panel)
-
-    def pointers(result: str) -> str:
-        return ", ".join(f"{result if p.name[:-1] == 'out' else p.name[0]}[{p.name[-1]}]" for p in kernel.params)
-    program = PROGRAM.format(n=n, panels=-(-n // panel) * panel, found=pointers("out"), wanted=pointers("want"))
-    with tempfile.TemporaryDirectory() as folder:
-        made = emit_contraction(kernel, chosen, "tiles")
-        sources = {"tiles.c": made.text, "micro.c": library(made.micros, chosen[0].isa),
-                   "plain.c": emit_reference(kernel, "plain"), "main.c": '#include "tc_kernel.h"\n' + program}
-        for name, text in sources.items():
-            (Path(folder) / name).write_text(text, encoding="utf-8")
-        subprocess.run(["cc", "-std=c11", "-O1", "-ffp-contract=off", "-fwrapv", "-DTC_ISA_SCALAR", f"-I{INCLUDE}",
-                        *(str(Path(folder) / name) for name in sources), "-o", f"{folder}/program"], check=True)
-        return subprocess.run([f"{folder}/program"], capture_output=True, text=True, check=True).stdout
+    return teams.wrong(kernel_of(n, panel), chosen, ARRAYS.format(n=n, panels=-(-n // panel) * panel))
 
 
 def columns(schedule: Schedule) -> int | None:
