@@ -66,10 +66,15 @@ static double farthest(const tc_safetensor **samples, size_t count, double cente
     return most;
 }
 
-/* The largest error that rounding explains; larger: where that is what samples of larger errors have. */
-static double bound_of(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i, bool larger)
+static double size_of(double want)
 {
-    const double size = isfinite(want) ? fabs(want) : 0, relative = how->rtol * size;
+    return isfinite(want) ? fabs(want) : 0;
+}
+
+/* The largest error that ordinary samples explain. */
+static double ordinary_bound(const bound *how, const beside *with, tc_dtype dtype, double want, int64_t i)
+{
+    const double size = size_of(want), relative = how->rtol * size;
     if (how->kind == FIXED) {
         const double least = data_dtypes[dtype].bytes == 2 ? how->units * data_unit(dtype, 1) : 0;
         return fmax(how->atol, least) + fmax(how->rtol, least) * size;
@@ -78,7 +83,16 @@ static double bound_of(const bound *how, const beside *with, tc_dtype dtype, dou
     if (!isfinite(center))
         return relative;
     const double spread = farthest(with->samples, with->count, center, i, data_unit(dtype, center) / 2);
-    return relative + farthest(with->larger, larger ? with->larger_count : 0, center, i, SPREADS * spread);
+    return relative + SPREADS * spread;
+}
+
+/* The largest error that rounding explains: where there are samples of larger errors, what they have, too. */
+static double bound_of(const bound *how, const beside *with, double want, int64_t i, double ordinary)
+{
+    if (!with->larger_count)
+        return ordinary;
+    return fmax(ordinary, how->rtol * size_of(want) +
+                              farthest(with->larger, with->larger_count, data_element(with->center, i), i, 0));
 }
 
 /* Whether a sample is another one than the center. */
@@ -108,9 +122,10 @@ static bool is_explained(const bound *how, const beside *with, const tc_safetens
 {
     if (same_element(want, with->center, i) || is_sample(with, want, i))
         return true;
-    const double far = data_dtypes[want->dtype].digits ? fabs(data_element(want, i) - data_element(with->center, i))
-                                                       : NAN;
-    return isfinite(far) && far <= bound_of(how, with, want->dtype, data_element(want, i), i, true);
+    if (!data_dtypes[want->dtype].digits)
+        return false;
+    const double wanted = data_element(want, i), far = fabs(wanted - data_element(with->center, i));
+    return isfinite(far) && far <= bound_of(how, with, wanted, i, ordinary_bound(how, with, want->dtype, wanted, i));
 }
 
 /* Whether `got` is a sample's, of what is no finite float, where other roundings lead to the wanted element, too. */
@@ -132,10 +147,10 @@ static void compare_float(const bound *how, const beside *with, const tc_safeten
         ++out->sampled;
         return;
     }
-    const double error = fabs(a - b), most = bound_of(how, with, got->dtype, b, i, true);
+    const double error = fabs(a - b), ordinary = ordinary_bound(how, with, got->dtype, b, i);
+    const double most = bound_of(how, with, b, i, ordinary);
     const bool right = error <= most;
-    if (right && with->larger_count && error > bound_of(how, with, got->dtype, b, i, false))
-        ++out->larger;
+    out->larger += right && error > ordinary;
     if (!isnan(out->error) && !(error <= out->error)) {
         out->error = error;
         out->ulp = error / data_unit(got->dtype, b);
