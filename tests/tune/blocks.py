@@ -37,7 +37,7 @@ REQUEST = tune_model.Request(False, True, 1, "time", (), (), None)
 
 
 def names() -> None:
-    equal([decisions.rows_of(name) for name in ("usual", "rows16", "rows0", "bands4")], [0, 16, None, None],
+    equal([decisions.count_of("rows", name) for name in ("usual", "rows16", "rows0", "bands4")], [0, 16, None, None],
           "names of blocks")
     equal([decisions.block("key", usual, most).others for usual, most in ((32, 197), (32, 40), (32, 32), (8, 96))],
           [("rows16", "rows64"), ("rows16", "rows40"), ("rows16",), ("rows16",)], "half and twice the rows are tried")

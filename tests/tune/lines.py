@@ -295,7 +295,7 @@ def decided() -> None:
     equal(won([10.0] * 6, [9.5] * 6, "k"), "usual", "5 % are not, where an earlier run measured")
     equal(won([10.0] * 6, [9.8] * 6), "usual", "2 % are not worth it")
     equal(won([10.0] * 6, [9.0, 9.0, 11.0, 11.0, 9.0, 9.0]), "usual", "what is slower in two turns may be chance")
-    equal([decisions.bands_of(name) for name in ("usual", "bands4", "bands0", "rows")], [0, 4, None, None],
+    equal([decisions.count_of("bands", name) for name in ("usual", "bands4", "bands0", "rows")], [0, 4, None, None],
           "names of splits")
     raises(UserError, lambda: locks.parse(f"{locks.HEADER}\nsplit f32\n", "x"), "expected an entry",
            "a split without a target")

@@ -25,8 +25,7 @@ FUSIONS = ("fused", "stored")
 MOST_ORDERS = 4      # other orders of a function's values that are measured: those that cost the least by the model
 CLOSE = 1.0          # and at most so much more, as a part, than what the model chooses
 MOST_SPLITS = 3      # of a kernel that are measured: those whose threads fetch least
-_BANDS = re.compile(r"bands([1-9]\d*)$")
-_ROWS = re.compile(r"rows([1-9]\d*)$")
+_COUNT = re.compile(r"(bands|rows)([1-9]\d*)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,16 +58,11 @@ def block(key: str, usual: int, most: int) -> Decision:
     return Decision(key, USUAL, tuple(f"rows{rows}" for rows in found))
 
 
-def rows_of(name: str) -> int | None:
-    """The rows that a block's name says, 0: as without a line; None where it is no name."""
-    match = _ROWS.match(name)
-    return 0 if name == USUAL else int(match[1]) if match else None
-
-
-def bands_of(name: str) -> int | None:
-    """The bands of rows that a split's name says, 0: as without a line; None where it is no name."""
-    match = _BANDS.match(name)
-    return 0 if name == USUAL else int(match[1]) if match else None
+def count_of(what: str, name: str) -> int | None:
+    """How many bands of rows the name of a split says, or rows that of a block; 0: as without a line; None where it is
+    no such name."""
+    match = _COUNT.match(name)
+    return 0 if name == USUAL else int(match[2]) if match and match[1] == what else None
 
 
 def _unbanded(schedule: Schedule) -> Schedule:

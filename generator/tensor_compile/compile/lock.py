@@ -248,7 +248,7 @@ class Tuning:
         if not self.has(SPLIT):
             return usual    # a key takes time
         entry = self.entries.get(key := split_key(kernel, self.target.name))
-        bands = decisions.bands_of(entry.candidate) if entry else 0
+        bands = decisions.count_of("bands", entry.candidate) if entry else 0
         if entry is not None and bands is None:
             self.findings[key] = Finding("stale", key, f"there is no split {entry.candidate}")
         cut = replace(schedule, bands=bands) if bands else usual
@@ -277,7 +277,7 @@ class Tuning:
             return usual    # a key takes time
         key = block_key(kernels, self.target.name)
         named = self.entries.get(key)
-        found = decisions.rows_of(named.candidate) if named else 0
+        found = decisions.count_of("rows", named.candidate) if named else 0
         if named is not None and found is None:
             self.findings[key] = Finding("stale", key, f"there is no block {named.candidate}")
         self.blocks[key] = decisions.block(key, usual, most)

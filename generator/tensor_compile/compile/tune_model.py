@@ -309,18 +309,10 @@ class _Search:
         return Kind("orders", list(of.keys.tuning.orders.values()), None)
 
     def fusion_kind(self, of: Planned) -> Kind:
-        stored = of.keys.tuning.stored
-
-        def stores(entry: str, variant: str, step: Step) -> Iterator[str]:
-            return (stored[at] for name in written(step.kernel) if (at := (entry, variant, name)) in stored)
-        return Kind("fusions", list(of.keys.tuning.fusions.values()), stores)
+        return Kind("fusions", list(of.keys.tuning.fusions.values()), partial(_of_written, of.keys.tuning.stored))
 
     def block_kind(self, of: Planned) -> Kind:
-        handed = of.keys.tuning.handed
-
-        def hands_on(entry: str, variant: str, step: Step) -> Iterator[str]:
-            return (handed[at] for name in written(step.kernel) if (at := (entry, variant, name)) in handed)
-        return Kind("blocks", list(of.keys.tuning.blocks.values()), hands_on)
+        return Kind("blocks", list(of.keys.tuning.blocks.values()), partial(_of_written, of.keys.tuning.handed))
 
     def splits(self) -> None:
         """How a team shares each contraction, whose schedules are in the lock by now."""
@@ -366,6 +358,11 @@ class _Search:
         if found.timed or not found.ended:
             self.tell(summary(kind.name, found.timed, found.called, found.ended, self.request.keep))
         return any(timed.won[0] != timed.used[0] for timed in found.timed)
+
+
+def _of_written(keys: Mapping[tuple[str, str, str], str], entry: str, variant: str, step: Step) -> Iterator[str]:
+    """What the lock's keys are of the values that a step stores. keys: by entry, variant and value."""
+    return (keys[at] for name in written(step.kernel) if (at := (entry, variant, name)) in keys)
 
 
 def line(timed: Timed) -> str:
